@@ -7,12 +7,13 @@ function here: it opens what only it needs, makes its stores and rules, and give
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from uuid import UUID
 
 from context_service.blobs.providers import open_storage
@@ -24,11 +25,12 @@ from context_service.contexts.checks import MessageChecks
 from context_service.contexts.erasing import Eraser, Erasing
 from context_service.contexts.index_state import IndexStates, VectorsOwed
 from context_service.contexts.log import Log
+from context_service.contexts.lookout import Lookout
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.order import Order
 from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_state import RecordsOwed
-from context_service.contexts.recall import Meaning, Recalling
+from context_service.contexts.recall import Recalling
 from context_service.contexts.references import References
 from context_service.contexts.standing import Standing
 from context_service.contexts.task_rows import TaskRows
@@ -45,45 +47,82 @@ from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
+from context_service.knowledge.agents import Agents
+from context_service.knowledge.asked_bases import AskedBases
+from context_service.knowledge.asked_pages import AskedPages
+from context_service.knowledge.base_dropping import BaseDropping
+from context_service.knowledge.base_rows import BaseRows
+from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.document_rows import DocumentRows
+from context_service.knowledge.document_texts import DocumentTexts
+from context_service.knowledge.knowledge_bases import KnowledgeBases
+from context_service.knowledge.mcp_client import McpClient
+from context_service.knowledge.mcp_servers import McpServers
+from context_service.knowledge.memories import Memories
+from context_service.knowledge.memory_rows import MemoryRows
+from context_service.knowledge.page_rows import PageRows
+from context_service.knowledge.pages import Pages
+from context_service.knowledge.recalling import MemoryRecalling
 from context_service.llm.embeddings import Embedder
-from context_service.llm.providers import open_embedder
+from context_service.llm.known_vectors import KnownVectors
+from context_service.llm.providers import open_chat, open_embedder
 from context_service.llm.questions import QuestionVectors
+from context_service.llm.texts import Chat
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.query.citing import MemoriesWithPages
 from context_service.query.contexts import TRUST as CONTEXT_TRUST
 from context_service.query.contexts import NamedContexts
 from context_service.query.fan_out import Reaper
+from context_service.query.hits import State
+from context_service.query.knowledge_bases import TRUST as KNOWLEDGE_BASE_TRUST
+from context_service.query.knowledge_bases import KnowledgeBaseDocuments
+from context_service.query.mcp_tools import McpTools
 from context_service.query.meaning import HitsByMeaning
-from context_service.query.providers import Entry, Providers, installed, native
+from context_service.query.memory import TRUST as MEMORY_TRUST
+from context_service.query.memory import UserMemories
+from context_service.query.policies import Policies
+from context_service.query.providers import Entry, OwnProviders, Providers, installed, native
 from context_service.query.queries import ContextQueries
+from context_service.query.source_test_rows import SourceTestRows
+from context_service.query.source_tests import SourceTests
+from context_service.query.wiki import TRUST as WIKI_TRUST
+from context_service.query.wiki import WikiPages
 from context_service.query.workspace import TRUST as WORKSPACE_TRUST
 from context_service.query.workspace import Workspace
 from context_service.retrieval.documents.reading import DocumentReader
+from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.nearest import Nearest
 from context_service.retrieval.passage_vectors import PassageVectorMaking
-from context_service.retrieval.passages import CONTEXT, Passages
+from context_service.retrieval.passages import CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages
 from context_service.retrieval.vectors import VectorMaking, Worker
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_query import ContextQueryServicer
 from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
+from context_service.servicers.knowledge import KnowledgeServicer
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
 from context_service.windows.accounts import Accounts
+from context_service.windows.checkpoint_rows import CheckpointRows
+from context_service.windows.checkpoints import Checkpoints
 from context_service.windows.editing import Editing
 from context_service.windows.originals import Originals
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs
+from context_service.windows.recovery import Recovery
 from context_service.windows.sights import KeptSights
 from context_service.windows.statistics import Statistics
 from context_service.windows.statistics_rows import StatisticsRows
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.usage import Billing
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import ViewRows
+from context_service.windows.watching import WindowWatching
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
 from context_service.working_memory.actions import ActionLog
@@ -111,12 +150,14 @@ from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
+from contextkeep.context.v1.knowledge_pb2_grpc import add_KnowledgeServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition
 from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.connections import Connection
+from service_runtime.destinations import Destinations
 from service_runtime.extras import install
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
@@ -125,10 +166,15 @@ from service_runtime.places import Places
 from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
+from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.server import Check, ServerOptions, Service
+
+if TYPE_CHECKING:
+    from context_service.mcp.http import Mcp
 
 _T = TypeVar("_T")
 
+_log = logging.getLogger("app")
 _ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
 _REQUESTS = Requests("context")
 _REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
@@ -192,10 +238,15 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts, recalling = await _contexts(ground, stack, callers)
-        windows = _windows(ground, recalling, stack)
-        query = await _query(ground, stack, searches, recalling)
+        windows = _windows(ground, recalling, stack, callers)
+        agents = Agents(ground.database, requests=_REQUESTS)
+        templates = Agents(ground.database, requests=_REQUESTS, is_template=True)
+        mcp_servers = _mcp_servers(ground)
+        knowledge, remembering = await _knowledge(ground, stack, agents, templates, mcp_servers)
+        own = [McpTools(mcp_servers)]
+        query = await _query(ground, stack, searches, recalling, remembering, agents, templates, own)
         tools = _tools(ground, memory, history, contexts, windows)
-        services = [room.service for room in (memory, history, contexts, windows, query, tools)]
+        services = [room.service for room in (memory, history, contexts, windows, knowledge, query, tools)]
         ground.database.show(metrics)
         border = Border(
             callers,
@@ -212,10 +263,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tls=tls.files_of(settings),
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
+        models = await _mcp(settings, stack, tools.servicer, query.servicer, callers, border)
         if settings.http_port is not None:
-            servers.append(http.serving_rpcs(settings, services, border))
-        if settings.mcp_port is not None:
-            servers.append(_mcp(settings, tools.servicer, query.servicer, callers, border))
+            beside, scopes = (dict.fromkeys(models.paths, models), models.scopes) if models else ({}, {})
+            servers.append(http.serving_rpcs(settings, services, border, beside=beside, scopes=scopes))
+        if models and settings.mcp_port is not None:
+            servers.append(_mcp_alone(settings, models))
         port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
 
@@ -233,10 +286,14 @@ class _Ground:
     records: Records
     log: Log
     order: Order
+    lookout: Lookout
     mappings: MappingRegistry
     assembly: ContextAssembly
     embedder: Embedder | None
+    questions: QuestionVectors | None  # where there is an embedder
+    known_vectors: KnownVectors
     storage: BlobStorage
+    reader: DocumentReader
     record_texts: RecordTexts
     passages: Passages
     tokens: TokenCounter
@@ -263,7 +320,14 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
     await stack.enter_async_context(background.running(mappings.keep_current()))
     embedder = await _embedder(settings, stack)
-    passages = Passages(database, embedded_kinds=[CONTEXT] if embedder else [])
+    known_vectors = KnownVectors()
+    passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE] if embedder else [])
+    reader = DocumentReader(
+        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
+    )
+    watches = replace(settings.call_limits, calls_max=settings.watches_max)
+    lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
+    await stack.enter_async_context(background.running(lookout.keep_looking()))
     return _Ground(
         settings=settings,
         metrics=metrics,
@@ -273,17 +337,15 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         actions=ActionLog(database),
         records=Records(database, search_language=settings.search_language),
         embedder=embedder,
+        questions=_question_vectors(settings, embedder, known_vectors) if embedder else None,
+        known_vectors=known_vectors,
         storage=storage,
-        record_texts=RecordTexts(
-            storage,
-            DocumentReader(
-                memory_bytes_max=settings.document_parser_memory_bytes_max,
-                timeout_s=settings.document_parser_timeout_s,
-            ),
-        ),
+        reader=reader,
+        record_texts=RecordTexts(storage, reader),
         passages=passages,
         log=Log(database, passages),
         order=Order(),
+        lookout=lookout,
         tokens=await asyncio.to_thread(TokenCounter),
         mappings=mappings,
         assembly=ContextAssembly(graph, mappings, limits),
@@ -412,15 +474,7 @@ async def _contexts(
     standing = Standing(database)
     standing.show(ground.metrics)
     await stack.enter_async_context(background.running(standing.keep_reading()))
-    if embedder:
-        passage_making = PassageVectorMaking(
-            database,
-            CONTEXT,
-            embedder,
-            text_chars=settings.embedding_text_chars,
-            timeout_s=settings.embedding_timeout_s,
-        )
-        await _keep_making(settings, passage_making, stack)
+    await _keep_making_passage_vectors(ground, CONTEXT, stack)
     checks = MessageChecks(
         message_bytes_max=settings.context_message_bytes_max,
         parts_max=settings.context_message_parts_max,
@@ -461,15 +515,7 @@ async def _contexts(
     )
     vectors = VectorsOwed(database, model=embedder.model if embedder else "")
     index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
-    watches = replace(settings.call_limits, calls_max=settings.watches_max)
-    watching = Watching(
-        database,
-        log=log,
-        tasks=task_rows,
-        artifacts=artifact_rows,
-        places=Places(watches, what="watches", limit="watches"),
-    )
-    await stack.enter_async_context(background.running(watching.keep_looking()))
+    watching = Watching(ground.lookout, log=log, tasks=task_rows, artifacts=artifact_rows)
     recalling = Recalling(
         log,
         artifact_rows,
@@ -495,15 +541,19 @@ async def _contexts(
         full_name="contextkeep.context.v1.Contexts",
         add=partial(add_ContextsServicer_to_server, servicer),
         checks=[ground.schema_ready],
-        ending=watching.end,
+        ending=ground.lookout.end,
     )
     return _Room(servicer, service), recalling
 
 
-def _windows(ground: _Ground, recalling: Recalling, stack: AsyncExitStack) -> _Room[ContextWindowsServicer]:
+def _windows(
+    ground: _Ground, recalling: Recalling, stack: AsyncExitStack, callers: Authenticator
+) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
+    checkpoint_rows = CheckpointRows(ground.log)
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
     stack.callback(profiles.end)
+    telemetry = Telemetry(ground.metrics)
     windows = Windows(
         rows,
         log=ground.log,
@@ -511,16 +561,20 @@ def _windows(ground: _Ground, recalling: Recalling, stack: AsyncExitStack) -> _R
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
         profiles=profiles,
+        telemetry=telemetry,
     )
     packs = Packs(
         rows,
         views,
         log=ground.log,
+        requests=_REQUESTS,
         order=ground.order,
         recalling=recalling,
         usage=usage,
         kept=KeptSights(),
+        checkpoints=checkpoint_rows,
         profiles=profiles,
+        telemetry=telemetry,
     )
     editing = Editing(
         rows,
@@ -529,28 +583,92 @@ def _windows(ground: _Ground, recalling: Recalling, stack: AsyncExitStack) -> _R
         requests=_REQUESTS,
         order=ground.order,
         packs=packs,
+        usage=usage,
         nesting_max=ground.settings.json_nesting_max,
+        telemetry=telemetry,
     )
+    checkpoints = Checkpoints(
+        rows,
+        views,
+        checkpoint_rows,
+        log=ground.log,
+        requests=_REQUESTS,
+        order=ground.order,
+        packs=packs,
+        telemetry=telemetry,
+    )
+    accounts = Accounts(rows, views, log=ground.log)
     servicer = ContextWindowsServicer(
         windows,
         profiles,
         editing,
         packs,
-        Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
-        Accounts(rows, views, log=ground.log),
-        Billing(rows, usage, log=ground.log, requests=_REQUESTS),
+        checkpoints,
+        Recovery(rows, checkpoint_rows, log=ground.log, requests=_REQUESTS, checkpoints=checkpoints, packs=packs),
+        Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling, telemetry=telemetry),
+        accounts,
+        Billing(rows, usage, log=ground.log, requests=_REQUESTS, telemetry=telemetry),
         Statistics(rows, StatisticsRows(ground.log), usage),
+        WindowWatching(ground.lookout, rows, views, accounts),
+        callers,
     )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",
         add=partial(add_ContextWindowsServicer_to_server, servicer),
         checks=[ground.schema_ready],
+        ending=ground.lookout.end,
     )
     return _Room(servicer, service)
 
 
+def _mcp_servers(ground: _Ground) -> McpServers:
+    destinations = Destinations(ground.settings.mcp_servers_allowed)
+    keys = KeyRing(keys_of(ground.settings.secrets_key.get_secret_value()))
+    return McpServers(ground.database, McpClient(destinations), keys, destinations, requests=_REQUESTS)
+
+
+async def _knowledge(
+    ground: _Ground, stack: AsyncExitStack, agents: Agents, templates: Agents, mcp_servers: McpServers
+) -> tuple[_Room[KnowledgeServicer], MemoryRecalling]:
+    """Begin to embed memories, pages and documents, and to read those; and give what recalls memories."""
+    await _keep_making_passage_vectors(ground, MEMORY, stack)
+    await _keep_making_passage_vectors(ground, WIKI, stack)
+    database, passages = ground.database, ground.passages
+    rows = MemoryRows(model=ground.embedder.model if ground.embedder else "")
+    memories = Memories(database, rows, passages, requests=_REQUESTS, count=ground.tokens.count)
+    remembering = MemoryRecalling(database, rows, passages, meaning=_meaning(ground))
+    pages = Pages(database, PageRows(database, passages), requests=_REQUESTS, tokens=ground.tokens)
+    consolidating = Consolidating(database, rows, memories, requests=_REQUESTS)
+    bases = await _knowledge_bases(ground, stack)
+    servicer = KnowledgeServicer(memories, remembering, consolidating, pages, agents, templates, bases, mcp_servers)
+    service = Service(
+        full_name="contextkeep.context.v1.Knowledge",
+        add=partial(add_KnowledgeServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return _Room(servicer, service), remembering
+
+
+async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeBases:
+    """Begin to read documents, to follow the records that some are of, and to drop what found those that are gone."""
+    await _keep_making_passage_vectors(ground, KNOWLEDGE_BASE, stack)
+    database, passages = ground.database, ground.passages
+    documents = DocumentRows(database, passages)
+    texts = DocumentTexts(database, documents, ground.record_texts, ground.reader, count=ground.tokens.count)
+    for work in (texts.keep_reading(), texts.keep_following(), BaseDropping(database, passages).keep_dropping()):
+        await stack.enter_async_context(background.running(work))
+    return KnowledgeBases(database, BaseRows(database), documents, requests=_REQUESTS)
+
+
 async def _query(
-    ground: _Ground, stack: AsyncExitStack, searches: Searches, recalling: Recalling
+    ground: _Ground,
+    stack: AsyncExitStack,
+    searches: Searches,
+    recalling: Recalling,
+    remembering: MemoryRecalling,
+    agents: Agents,
+    templates: Agents,
+    own: Sequence[OwnProviders],
 ) -> _Room[ContextQueryServicer]:
     """Open the providers that are installed."""
     reaper = Reaper()
@@ -558,17 +676,41 @@ async def _query(
     ground.metrics.watch(
         "contextkeep_query_lingering", "Searches of providers that go on behind their answers", lambda: reaper.lingering
     )
+    pages = AskedPages(ground.database, ground.passages, meaning=_meaning(ground))
+    bases = AskedBases(ground.database, ground.passages, meaning=_meaning(ground))
     entries = [
         native(
-            Workspace(AskedRecords(ground.database, ground.passages, searches)),
+            Workspace(
+                AskedRecords(ground.database, ground.passages, searches),
+                ground.graph,
+                depth_max=ground.settings.traverse_depth_max,
+            ),
             trust=WORKSPACE_TRUST,
         ),
-        native(NamedContexts(ground.log, recalling), trust=CONTEXT_TRUST),
+        native(WikiPages(pages), trust=WIKI_TRUST),
+        native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
+        native(NamedContexts(ground.log, ArtifactRows(ground.log, ground.passages), recalling), trust=CONTEXT_TRUST),
+        native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
         *(await _opened(installed(), stack)),
     ]
-    servicer = ContextQueryServicer(
-        ContextQueries(Providers(entries), reaper, ground.tokens, by_meaning=_hits_by_meaning(ground))
+    providers = Providers(entries)
+    policies = Policies(ground.database, providers, agents, templates, own=own, requests=_REQUESTS)
+    fared = ground.metrics.seconds(
+        "contextkeep_query_provider_seconds",
+        "How long providers took to answer a question, and how they fared",
+        family=providers.families | {one.family for one in own},
+        state=[state.value for state in State if state is not State.SKIPPED],
     )
+    queries = ContextQueries(
+        providers,
+        policies,
+        reaper,
+        ground.tokens,
+        by_meaning=_hits_by_meaning(ground),
+        chat=await _chat(ground.settings, stack),
+        fared=fared,
+    )
+    servicer = ContextQueryServicer(queries, policies, SourceTests(queries, SourceTestRows(ground.database)))
     service = Service(
         full_name="contextkeep.context.v1.ContextQuery",
         add=partial(add_ContextQueryServicer_to_server, servicer),
@@ -622,18 +764,30 @@ def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
         server.check_exposure(host, authenticated=authenticated, allow_insecure=settings.allow_insecure)
 
 
-def _mcp(
+async def _mcp(
     settings: Settings,
+    stack: AsyncExitStack,
     tools: ToolsServicer,
     query: ContextQueryServicer,
     callers: Authenticator,
     border: Border,
-) -> AbstractAsyncContextManager[int]:
+) -> Mcp | None:
+    """Open MCP, for the ports of HTTP and of MCP; None: there is neither, or HTTP's alone and no package."""
+    if settings.http_port is None and settings.mcp_port is None:
+        return None
     try:
-        from context_service.mcp import http as mcp  # only who has a port for it needs the package
-        from service_runtime.http import door
+        from context_service.mcp import http as mcp
     except ImportError as error:
-        raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
+        if settings.mcp_port is not None:
+            raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
+        _log.info("no MCP beside JSON: its package is not installed", extra={"install": install("mcp")})
+        return None
+    return await stack.enter_async_context(mcp.opened(tools, query, callers, border))
+
+
+def _mcp_alone(settings: Settings, models: Mcp) -> AbstractAsyncContextManager[int]:
+    from service_runtime.http import door  # it is there, since `_mcp` was
+
     options = door.HttpOptions(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
@@ -641,8 +795,9 @@ def _mcp(
         limits=settings.call_limits,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
+        resources=http.protected(settings, models.scopes),
     )
-    return mcp.serving(tools, query, callers, border, options)
+    return door.serving(models, options)
 
 
 def probes(settings: Settings) -> dict[str, Check]:
@@ -732,33 +887,53 @@ async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | Non
     return await stack.enter_async_context(opening) if opening else None
 
 
-def _question_vectors(ground: _Ground, embedder: Embedder) -> QuestionVectors:
+async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
+    """Open what writes texts, if there is to be one."""
+    opening = open_chat(settings)
+    return await stack.enter_async_context(opening) if opening else None
+
+
+def _question_vectors(settings: Settings, embedder: Embedder, known: KnownVectors) -> QuestionVectors:
     return QuestionVectors(
         embedder,
-        timeout_s=ground.settings.embedding_question_timeout_s,
-        text_chars=ground.settings.embedding_text_chars,
+        known,
+        timeout_s=settings.embedding_question_timeout_s,
+        text_chars=settings.embedding_text_chars,
     )
 
 
 def _hits_by_meaning(ground: _Ground) -> HitsByMeaning | None:
     """Return what compares hits by meaning, where there is an embedder."""
-    if ground.embedder is None:
+    if ground.embedder is None or ground.questions is None:
         return None
-    questions = _question_vectors(ground, ground.embedder)
-    return HitsByMeaning(questions, ground.embedder, timeout_s=ground.settings.embedding_question_timeout_s)
+    timeout_s = ground.settings.embedding_question_timeout_s
+    return HitsByMeaning(ground.questions, ground.embedder, ground.known_vectors, timeout_s=timeout_s)
 
 
 def _meaning(ground: _Ground) -> Meaning | None:
     """Return what compares by meaning, where there is an embedder."""
-    if ground.embedder is None:
+    if ground.embedder is None or ground.questions is None:
         return None
-    questions = _question_vectors(ground, ground.embedder)
     nearest = Nearest(ground.database, model=ground.embedder.model, unrelated=ground.embedder.unrelated)
-    return Meaning(questions=questions, nearest=nearest)
+    return Meaning(questions=ground.questions, nearest=nearest)
 
 
 async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:
     await stack.enter_async_context(background.running(worker.keep_making(settings.embedding_interval_s)))
+
+
+async def _keep_making_passage_vectors(ground: _Ground, kind: str, stack: AsyncExitStack) -> None:
+    """Embed passages of one kind of scope, if there is an embedder."""
+    if ground.embedder is None:
+        return
+    making = PassageVectorMaking(
+        ground.database,
+        kind,
+        ground.embedder,
+        text_chars=ground.settings.embedding_text_chars,
+        timeout_s=ground.settings.embedding_timeout_s,
+    )
+    await _keep_making(ground.settings, making, stack)
 
 
 def _purges(settings: Settings, database: Database) -> Purges:

@@ -13,10 +13,14 @@ from context_service.contexts import erasing
 from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_source import PointedSource
+from context_service.knowledge.document_source import DocumentSource
+from context_service.knowledge.mcp_servers import Rotated, rotate
+from context_service.knowledge.memory_source import MemorySource
+from context_service.knowledge.page_source import PageSource
 from context_service.llm.providers import model_of
 from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.passage_backfill import PassageBackfill
-from context_service.retrieval.passages import CONTEXT, Passages
+from context_service.retrieval.passages import CONTEXT, OF_USERS, Passages
 from context_service.retrieval.sources import Source
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
@@ -27,7 +31,8 @@ from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.record_source import RecordSource
 from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
-from contextkeep.errors import FailedPrecondition, InvalidArgument
+from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
+from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.tenants import all_tenants, tenant_named
 
 
@@ -40,6 +45,20 @@ async def sweep(settings: Settings) -> Swept:
     """
     async with open_database(settings) as database, open_storage(settings) as storage:
         return await sweeper_of(settings, database, storage).sweep()
+
+
+async def rotate_secrets(settings: Settings) -> Rotated:
+    """Seal all secrets of all tenants with the newest key, for an operator: behind it the older ones may go.
+
+    Raises:
+        SecretsKeyMissing: there is no key.
+        Unavailable: Postgres does not answer.
+    """
+    keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
+    if not keys.newest_id:
+        raise SecretsKeyMissing("SECRETS_KEY is not set")
+    async with open_database(settings) as database:
+        return await rotate(await all_tenants(database), keys)
 
 
 async def copy_blobs(
@@ -76,7 +95,7 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 async def backfill(
     settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, Backfilled], None]
 ) -> tuple[Backfilled, Backfilled]:
-    """Owe the embedder's vectors that are lacking, of records and of passages of contexts, for an operator.
+    """Owe the embedder's vectors that are lacking, of records, and of passages of contexts and memories.
 
     Raises:
         FailedPrecondition: there is no embedder.
@@ -93,9 +112,13 @@ async def backfill(
         records = await Backfill(database, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
         )
-        passages = await PassageBackfill(database, CONTEXT, model=model).run(
-            dry_run=dry_run, on_progress=lambda done: on_progress(records, done)
-        )
+        passages = none
+        for kind in (CONTEXT, *OF_USERS):
+
+            def on_passages(done: Backfilled, before: Backfilled = passages) -> None:
+                on_progress(records, before + done)
+
+            passages += await PassageBackfill(database, kind, model=model).run(dry_run=dry_run, on_progress=on_passages)
         return records, passages
 
 
@@ -171,7 +194,15 @@ async def verify_index(
     async with open_database(settings) as database:
         tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
         count = TokenCounter().count
-        sources: list[Source] = [LogSource(count), PointedSource(count), ArtifactSource(count), RecordSource()]
+        sources: list[Source] = [
+            LogSource(count),
+            PointedSource(count),
+            ArtifactSource(count),
+            RecordSource(),
+            MemorySource(count),
+            PageSource(count),
+            DocumentSource(count),
+        ]
         verifying = Verifying(database, Passages(database), sources)
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
 

@@ -11,6 +11,7 @@ from context_service import (
     embedding_commands,
     erasing_commands,
     retrieval_commands,
+    secret_commands,
     storage_commands,
     tenant_commands,
 )
@@ -42,6 +43,7 @@ def add_server_commands(commands: Subparsers) -> None:
     embedding_commands.add_embeddings(commands)
     erasing_commands.add_contexts(commands)
     retrieval_commands.add_retrieval(commands)
+    secret_commands.add_secrets(commands)
     tenant_commands.add_limits(add_keys(commands))
 
 
@@ -72,6 +74,9 @@ def run_server_command(arguments: argparse.Namespace) -> None:
             return
         if arguments.command == "retrieval":
             retrieval_commands.run_retrieval(settings, arguments)
+            return
+        if arguments.command == "secrets":
+            secret_commands.run_secrets(settings, arguments)
             return
         if arguments.command == "storage":
             process.tune_malloc()

@@ -10,6 +10,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contextkeep.address import parse_address
 from contextkeep.errors import InvalidArgument
+from service_runtime.destinations import check_entries
+from service_runtime.sealing import keys_of
 from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_url
 
 GIB = 1024 * MIB
@@ -157,6 +159,14 @@ class Settings(ServiceSettings):
     embedding_text_chars: int = Field(
         8000, ge=1, description="characters of a record's text that are embedded; its end is left out"
     )
+    llm_url: str = Field(
+        "",
+        description="an endpoint that answers OpenAI's POST /chat/completions, such as https://api.openai.com/v1; it "
+        "writes answers of context query; unset: they are quotations",
+    )
+    llm_model: str = Field("gpt-5-mini", description="its model")
+    llm_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
+    llm_timeout_s: float = Field(20.0, gt=0, description="seconds that one text of it may take")
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     document_parser_memory_bytes_max: int = Field(
         512 * MIB, ge=128 * MIB, description="memory of a process that reads one file of a record; each replica has two"
@@ -206,11 +216,24 @@ class Settings(ServiceSettings):
     mcp_answer_bytes_max: int = Field(64 * KIB, ge=4 * KIB, le=2 * MIB, description="what one tool may answer")
     mcp_read_only: bool = Field(False, description="switch off the tools that write")
 
+    mcp_servers_allowed: Annotated[list[str], NoDecode] = Field(
+        [],
+        description="addresses and networks that are no public ones, and that tenants' MCP servers may have all the "
+        'same, each with a port or without, as JSON: ["10.1.0.0/16", "127.0.0.1:8080", "[fd00::/8]:443"]; those may be '
+        "called without TLS, too",
+    )
+    secrets_key: SecretStr = Field(
+        SecretStr(""),
+        description="keys that the secrets of tenants' MCP servers are stored by, separated by commas, the newest "
+        "first, which encrypts: 32 bytes as base64 each, such as `openssl rand -base64 32` prints; "
+        "`context-service secrets rotate` lets older ones go; empty: no secret can be stored",
+    )
+
     blob_storage_provider: Provider | None = Field(None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER")
     blob_storage_container: str = Field("", description="older name of WORKING_MEMORY_STORAGE_CONTAINER")
     working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
 
-    @field_validator("record_retention_by_type_s", "mcp_allowed_origins", mode="before")
+    @field_validator("record_retention_by_type_s", "mcp_allowed_origins", "mcp_servers_allowed", mode="before")
     @classmethod
     def _is_json(cls, value: object) -> object:
         return from_json(value)
@@ -224,10 +247,22 @@ class Settings(ServiceSettings):
             raise ValueError(error.message.strip()) from error
         return url
 
-    @field_validator("embedding_url")
+    @field_validator("embedding_url", "llm_url")
     @classmethod
     def _is_of_http_too(cls, url: str) -> str:
         return http_url(url)
+
+    @field_validator("mcp_servers_allowed")
+    @classmethod
+    def _are_addresses(cls, allowed: list[str]) -> list[str]:
+        check_entries(allowed)
+        return allowed
+
+    @field_validator("secrets_key")
+    @classmethod
+    def _has_keys(cls, keys: SecretStr) -> SecretStr:
+        keys_of(keys.get_secret_value())
+        return keys
 
     @property
     def embedder(self) -> Literal["openai", "local", "none"]:

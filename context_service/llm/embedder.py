@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import orjson
 
+from context_service.llm import endpoint
 from context_service.llm.embeddings import (
     EMBEDDING_DIMENSION,
     Embedder,
@@ -29,15 +30,11 @@ from service_runtime.vectors import check_vector
 _log = logging.getLogger("embedder")
 
 _ANSWER_BYTES_MAX = 16 * 1024 * 1024
-_SHOWN_CHARS = 300  # of what an endpoint says is wrong
-_RETRY_AFTER_S_MAX = 300.0
 
 # What says that one of the texts is wrong. Of all other statuses another text would get the same.
 _TEXT_IS_WRONG = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
-# What passes by itself, beside all that the endpoint calls its own fault.
-_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 class EndpointEmbedder(Embedder):
@@ -86,15 +83,11 @@ class EndpointEmbedder(Embedder):
         return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
 
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
-        said = answer.decode(errors="replace").replace("\0", "")
-        shown = (said.replace(self._key, "***") if self._key else said).strip()[:_SHOWN_CHARS]
-        message = f"the embedder answered {status}: {shown}"
+        message = f"the embedder answered {status}: {endpoint.shown(answer, key=self._key)}"
         if status in _TEXT_IS_WRONG:
             return TextRefused(message)
-        if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            # Its other form, a date, is rare, and our clock is not theirs.
-            asked_s = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
-            return EmbedderFailed(message, retry_after_s=min(asked_s, _RETRY_AFTER_S_MAX))
+        if endpoint.passes(status):
+            return EmbedderFailed(message, retry_after_s=endpoint.retry_after_s(retry_after))
         return EmbedderMisconfigured(message)
 
 
@@ -113,12 +106,10 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
-    answer = bytearray()
-    async for chunk in response.content.iter_any():
-        answer += chunk
-        if len(answer) > _ANSWER_BYTES_MAX:
-            raise EmbedderFailed(f"the embedder's answer has more than {_ANSWER_BYTES_MAX} bytes")
-    return bytes(answer)
+    answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
+    if answer is None:
+        raise EmbedderFailed(f"the embedder's answer has more than {_ANSWER_BYTES_MAX} bytes")
+    return answer
 
 
 def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:

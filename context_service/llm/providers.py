@@ -1,10 +1,11 @@
-"""Which embedder the settings mean; each is imported when it is the one."""
+"""Which models the settings mean; each is imported when it is the one."""
 
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 
 from context_service.llm.embeddings import Embedder
+from context_service.llm.texts import Chat
 from context_service.settings import Settings
 from contextkeep.errors import FailedPrecondition
 from service_runtime.extras import install
@@ -26,6 +27,21 @@ def open_embedder(settings: Settings) -> AbstractAsyncContextManager[Embedder] |
         from context_service.llm.embedder import open_endpoint
     except ModuleNotFoundError as error:
         raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
+    return open_endpoint(settings)
+
+
+def open_chat(settings: Settings) -> AbstractAsyncContextManager[Chat] | None:
+    """Return what opens the model that writes texts; None: there is to be none.
+
+    Raises:
+        FailedPrecondition: its packages are not installed.
+    """
+    if not settings.llm_url:
+        return None
+    try:
+        from context_service.llm.chat import open_endpoint
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(f"LLM_URL needs the package aiohttp: {install('embedding')}") from error
     return open_endpoint(settings)
 
 

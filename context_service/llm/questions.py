@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import time
+from collections.abc import Sequence
+from uuid import UUID
 
-from context_service.llm.embeddings import Embedder, EmbedderFailed, TextRefused
+from context_service.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
+from context_service.llm.endpoint import Pauses
+from context_service.llm.known_vectors import KnownVectors
 from service_runtime.calls import answer_s, aside, remaining_s
 
 _log = logging.getLogger("embedder")
 
-PAUSE_S = 1.0  # after a first failure; then twice as long each time
-PAUSE_S_MAX = 60.0
 _SHARE = 0.5  # of the time that a call has left: the rest is for what is found by words
 
 
@@ -26,51 +26,69 @@ class NoVector(Exception):
 
 
 class QuestionVectors:
-    """Makes vectors of questions, each of unit length.
+    """Makes vectors of questions, each of unit length; of one that several ask at once, once.
 
     Args:
         embedder: What makes them.
+        known: Those that were made lately.
         timeout_s: That one may take.
         text_chars: So much of a question is embedded.
     """
 
-    def __init__(self, embedder: Embedder, *, timeout_s: float, text_chars: int) -> None:
+    def __init__(self, embedder: Embedder, known: KnownVectors, *, timeout_s: float, text_chars: int) -> None:
         self._embedder = embedder
+        self._known = known
+        self._under_way: dict[tuple[UUID, str], asyncio.Task[list[Embedding]]] = {}
         self._timeout_s = timeout_s
         self._text_chars = text_chars
-        self._failures = 0
-        self._failed_by = ""
-        self._again_at = -math.inf
+        self._pauses = Pauses()
 
     @property
     def model(self) -> str:
         """The embedder's."""
         return self._embedder.model
 
-    async def of(self, text: str) -> tuple[float, ...]:
+    async def of(self, text: str, *, tenant_id: UUID) -> Sequence[float]:
         """Return the vector of a text.
+
+        Args:
+            text: The question.
+            tenant_id: Whose it is.
 
         Raises:
             NoVector: it cannot be made in time.
         """
-        if time.monotonic() < self._again_at:
-            raise NoVector(self._failed_by)
+        text = text[: self._text_chars]
+        if (known := self._known.get(tenant_id, text)) is not None:
+            return known
+        if not self._pauses.is_over:
+            raise NoVector(self._pauses.failed_by)
         try:
             async with aside(), asyncio.timeout(min(self._timeout_s, answer_s(remaining_s()) * _SHARE)):
-                (embedding,) = await self._embedder.embed([text[: self._text_chars]])
+                (embedding,) = await self._made(tenant_id, text)
         except TextRefused as error:  # of another text there is one
             raise NoVector(str(error)) from error
         except (EmbedderFailed, TimeoutError) as error:
             self._failed(error)
-            raise NoVector(self._failed_by) from error
-        self._failures = 0
-        length = math.hypot(*embedding.values)
-        return tuple(value / length for value in embedding.values)
+            raise NoVector(self._pauses.failed_by) from error
+        self._pauses.answered()
+        return self._known.put(tenant_id, text, embedding.values)
+
+    async def _made(self, tenant_id: UUID, text: str) -> list[Embedding]:
+        """Return what the embedder makes of a text. Who goes away first leaves it to those who wait for it, too."""
+        key = tenant_id, text
+        making = self._under_way.get(key)
+        if making is None:
+            making = self._under_way[key] = asyncio.create_task(self._embedder.embed([text]))
+            making.add_done_callback(lambda made: self._ended(key, made))
+        return await asyncio.shield(making)
+
+    def _ended(self, key: tuple[UUID, str], made: asyncio.Task[list[Embedding]]) -> None:
+        del self._under_way[key]
+        if not made.cancelled():
+            made.exception()  # asked for, or asyncio would log it
 
     def _failed(self, error: EmbedderFailed | TimeoutError) -> None:
-        self._failed_by = str(error) or "the embedder did not answer in time"
-        asked_s = error.retry_after_s if isinstance(error, EmbedderFailed) else 0.0
-        pause_s = max(asked_s, min(PAUSE_S * 2.0 ** min(self._failures, 20), PAUSE_S_MAX))
-        self._failures += 1
-        self._again_at = time.monotonic() + pause_s
-        _log.warning("question has no vector", extra={"error": self._failed_by, "pause_s": pause_s})
+        by = str(error) or "the embedder did not answer in time"
+        pause_s = self._pauses.failed(by, asked_s=error.retry_after_s if isinstance(error, EmbedderFailed) else 0.0)
+        _log.warning("question has no vector", extra={"error": by, "pause_s": pause_s})

@@ -1,8 +1,10 @@
 """MCP over streamable HTTP, at /mcp and /mcp/query: stateless, so that any replica answers any request.
 
+It is one endpoint, whatever the ports that it is on.
+
 A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
 gRPC's. The current entity is the header `x-entity-node-id`, the user for whom a key without one calls
-`x-subject-user-id`.
+`x-subject-user-id`, the agent for which is asked at /mcp/query `x-agent-id`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +38,8 @@ from contextkeep.errors import (
     Unavailable,
     Unimplemented,
 )
-from service_runtime.auth import Authenticator
+from service_runtime import background
+from service_runtime.auth import CONTEXT_READ, Authenticator
 from service_runtime.documents import beside_the_loop, check_containers
 from service_runtime.http import asgi, door
 from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
@@ -47,6 +50,7 @@ BODY_BYTES_MAX = 4 * 1024 * 1024
 _WORK_S_MAX = UNARY_TIMEOUT_S + 10  # that a request may take once its body is here
 _ENTITY = "x-entity-node-id"
 _SUBJECT = "x-subject-user-id"
+_AGENT = "x-agent-id"
 _SESSION = "contextkeep.session"  # in the scope of a request
 _STATUS: dict[type[ContextKeepError], int] = {
     Unauthenticated: 401,
@@ -63,10 +67,12 @@ _STATUS: dict[type[ContextKeepError], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The servicer whose RPCs an MCP server calls, and the name of its proto service."""
+    """The servicer whose RPCs an MCP server calls, its proto service, and the scope that all of them need."""
 
     servicer: ToolsServicer | ContextQueryServicer
     service: str
+    scope: str
+    scopes: tuple[str, ...]  # to ask an issuer for
 
 
 class _Here:
@@ -89,14 +95,15 @@ class _HttpSession:
     rpcs: _Here
     entity_node_id: str
     subject_user_id: str
+    agent_id: str
     read_only: bool = False  # a key without the scope `write` does that, or the setting
 
 
-class _Mcp:
+class Mcp:
     """Hands requests to the SDK, whose they are and whole: it waits for a body as long as its sender likes."""
 
     allowed_headers: Sequence[str] = (
-        *("authorization", "x-api-key", _ENTITY, _SUBJECT, "content-type", "accept"),
+        *("authorization", "x-api-key", _ENTITY, _SUBJECT, _AGENT, "content-type", "accept"),
         *("mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name", "last-event-id"),
     )
     log = logging.getLogger("mcp")
@@ -104,11 +111,14 @@ class _Mcp:
     def __init__(
         self, servers: Mapping[str, tuple[ASGIApp, Served]], authenticator: Authenticator, border: Border
     ) -> None:
+        self.paths = tuple(servers)  # at which it answers
+        self.scopes = {path: served.scopes for path, (_, served) in servers.items()}  # what to ask an issuer for
         self._servers = servers
         self._authenticator = authenticator
         self._border = border
 
     async def answer(self, request: door.Request, send: asgi.Send) -> None:
+        """Let the SDK answer a request of a caller who has a credential."""
         is_ours = request.path in self._servers
         if is_ours and request.method != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
@@ -117,10 +127,13 @@ class _Mcp:
         request.belongs_to(principal)
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
         app, served = self._servers.get(request.path, self._servers[PATH])
+        if not principal.may(served.scope):
+            raise PermissionDenied(f"the key lacks the scope {served.scope}", scope=served.scope)
         request.scope[_SESSION] = _HttpSession(
             rpcs=_Here(served, self._border, caller),
             entity_node_id=request.headers.get(_ENTITY, "").strip(),
             subject_user_id=request.headers.get(_SUBJECT, "").strip(),
+            agent_id=request.headers.get(_AGENT, "").strip(),
         )
         receive = request.receive
         if is_ours:
@@ -135,33 +148,35 @@ class _Mcp:
             raise DeadlineExceeded("the request took too long") from None
 
     def refusal(self, error: ContextKeepError) -> asgi.Answer:
+        """Return an error with what gRPC's details hold, as JSON."""
         status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
-        return door.refused(error, status, {"error": shown(error)}, {"allow": "POST"} if status == 405 else {})
+        headers = {"allow": "POST"} if status == 405 else {}
+        if scope := error.metadata.get("scope"):  # RFC 6750: what a token has to have
+            headers["www-authenticate"] = f'Bearer error="insufficient_scope", scope="{scope}"'
+        return door.refused(error, status, {"error": shown(error)}, headers)
+
+
+def opened(
+    tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
+) -> AbstractAsyncContextManager[Mcp]:
+    """Return what has the endpoint for a block, for doors that are open within it."""
+    # The SDK's scopes of cancellation are of one task.
+    return background.in_task_of_own(_opened(tools, query, authenticator, border))
 
 
 @asynccontextmanager
-async def serving(
-    tools: ToolsServicer,
-    query: ContextQueryServicer,
-    authenticator: Authenticator,
-    border: Border,
-    options: door.HttpOptions,
-) -> AsyncIterator[int]:
-    """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
-
-    Raises:
-        CannotListen: the address is taken.
-    """
+async def _opened(
+    tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
+) -> AsyncIterator[Mcp]:
     apps = {PATH: _app(mcp_server(_session_of), PATH), QUERY_PATH: _app(query_server(_session_of), QUERY_PATH)}
     served = {
-        PATH: Served(tools, "contextkeep.context.v1.Tools"),
-        QUERY_PATH: Served(query, "contextkeep.context.v1.ContextQuery"),
+        PATH: Served(tools, "contextkeep.context.v1.Tools", scope="read", scopes=("read", "write")),
+        QUERY_PATH: Served(query, "contextkeep.context.v1.ContextQuery", scope=CONTEXT_READ, scopes=(CONTEXT_READ,)),
     }
-    endpoint = _Mcp({path: (app, served[path]) for path, app in apps.items()}, authenticator, border)
     async with AsyncExitStack() as stack:
         for app in apps.values():
             await stack.enter_async_context(app.router.lifespan_context(app))
-        yield await stack.enter_async_context(door.serving(endpoint, options))
+        yield Mcp({path: (app, served[path]) for path, app in apps.items()}, authenticator, border)
 
 
 def _app(server: Server[Any], path: str) -> Starlette:

@@ -1,4 +1,6 @@
-"""The MCP server at `/mcp/query`: two tools that read, and none that writes.
+"""The MCP server at `/mcp/query`: tools that read, and none that writes.
+
+Each agent has two; where its policy has memories, pages or what is known of the business, there is a tool for each.
 
 Its answers are those of gRPC: as structured content, and as a text for models that read no structure.
 """
@@ -14,10 +16,13 @@ from mcp.server.lowlevel import Server
 
 from context_service.mcp.answers import plain
 from context_service.mcp.query_tools import (
+    FAMILY_TOOLS,
     LIST_CONTEXT_PROVIDERS,
     QUERY_CONTEXT,
+    FamilyArguments,
     ListContextProvidersArguments,
     QueryContextArguments,
+    family_request,
     providers_request,
     providers_text,
     query_request,
@@ -25,6 +30,7 @@ from context_service.mcp.query_tools import (
     schema_of,
 )
 from context_service.mcp.server import Context, Rpcs, shown
+from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.errors import ContextKeepError, ToolNotFound
 from contextkeep.version import __version__
 from service_runtime.documents import beside_the_loop
@@ -50,6 +56,10 @@ _TOOLS = [
         annotations=_READS,
     ),
 ]
+_FAMILY_TOOLS = [
+    types.Tool(name=name, description=description, input_schema=schema_of(FamilyArguments), annotations=_READS)
+    for name, (_, description) in FAMILY_TOOLS.items()
+]
 
 
 class QuerySession(Protocol):
@@ -60,6 +70,8 @@ class QuerySession(Protocol):
 
     @property
     def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, or nobody
+    @property
+    def agent_id(self) -> str: ...  # noqa: D102 - empty: the key's agent, or none
 
 
 def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
@@ -70,7 +82,7 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=_TOOLS)
+        return types.ListToolsResult(tools=[*_TOOLS, *await _tools_of_agent(session_of(context))])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -88,12 +100,26 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
     )
 
 
+async def _tools_of_agent(session: QuerySession) -> list[types.Tool]:
+    """Return the tools for single families that the agent's policy has; none if nobody can say."""
+    request = pb.GetQueryPolicyRequest(subject_user_id=session.subject_user_id, agent_id=session.agent_id)
+    try:
+        policy: pb.GetQueryPolicyResponse = await session.rpcs.call("GetQueryPolicy", request)
+    except ContextKeepError:
+        return []
+    families = {one.family for one in policy.providers if one.is_enabled and one.is_allowed and policy.agent_id}
+    return [tool for tool in _FAMILY_TOOLS if FAMILY_TOOLS[tool.name][0] in families]
+
+
 async def _called(session: QuerySession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     if name == QUERY_CONTEXT:
-        request = query_request(arguments, subject_user_id=session.subject_user_id)
+        request = query_request(arguments, subject_user_id=session.subject_user_id, agent_id=session.agent_id)
+        return await _result(await session.rpcs.call("QueryContext", request), query_text)
+    if name in FAMILY_TOOLS:
+        request = family_request(name, arguments, subject_user_id=session.subject_user_id, agent_id=session.agent_id)
         return await _result(await session.rpcs.call("QueryContext", request), query_text)
     if name == LIST_CONTEXT_PROVIDERS:
-        request_of_list = providers_request(arguments)
+        request_of_list = providers_request(arguments, agent_id=session.agent_id)
         return await _result(await session.rpcs.call("ListContextProviders", request_of_list), providers_text)
     raise ToolNotFound(f"there is no tool {name[:100]!r}; there are {QUERY_CONTEXT} and {LIST_CONTEXT_PROVIDERS}")
 

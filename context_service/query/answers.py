@@ -27,6 +27,7 @@ class Answer:
     text: str
     hit_refs: tuple[str, ...]
     method: str = METHOD
+    reason: str = ""  # why no model wrote it, though there is one
 
 
 def answer(query: str, hits: Sequence[Fused]) -> Answer | None:

@@ -78,7 +78,7 @@ def checked(answered: object, asked: Asked, *, now: datetime) -> Checked:
     if answered.state is State.SKIPPED and hits:
         raise Malformed("it says that it was skipped, and has hits")
     state, reasons = answered.state, [text_of(answered.reason, chars_max=REASON_CHARS_MAX)]
-    as_of = _time_of(answered.as_of)
+    as_of = time_of(answered.as_of)
     if state is State.OK and _is_outdated(as_of, answered.ttl_s, now):
         state = State.STALE
         reasons.append(f"what it searched is of {as_of:%Y-%m-%d %H:%M} UTC")
@@ -135,7 +135,8 @@ def _hit(one: object) -> Hit | None:
         label=line_of(one.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
         uri=line_of(one.uri, chars_max=URI_CHARS_MAX),
         metadata=_metadata(one.metadata),
-        as_of=_time_of(one.as_of),
+        as_of=time_of(one.as_of),
+        cosine=_number(one.cosine),
     )
 
 
@@ -174,7 +175,8 @@ def _metadata(given: object) -> Mapping[str, object]:
     return kept
 
 
-def _time_of(at: object) -> datetime | None:
+def time_of(at: object) -> datetime | None:
+    """Return an aware time in UTC; None: it is none."""
     if type(at) is not datetime or at.tzinfo is None:
         return None
     try:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.contexts.artifact_rows import ArtifactRows
 from context_service.contexts.log import Log
 from context_service.contexts.model import Context
 from context_service.contexts.recall import Asked as RecallAsked
 from context_service.contexts.recall import Filter, RecalledItem, Recalling
-from context_service.query.providers import Answered, Asked, Hit, ProviderInfo, Scope, State
-from contextkeep.errors import ContextNotFound
+from context_service.contexts.refs import place_of
+from context_service.parts import Part
+from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
+from context_service.retrieval.part_texts import part_text
+from contextkeep.errors import ContextNotFound, InvalidArgument
 from service_runtime.auth import Principal
 
 CONTEXT = "context"
@@ -20,13 +27,15 @@ class NamedContexts:
 
     Args:
         log: The contexts.
+        artifacts: What their tasks made.
         recalling: Searches in one.
     """
 
     info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Named contexts", is_default=False)
 
-    def __init__(self, log: Log, recalling: Recalling) -> None:
+    def __init__(self, log: Log, artifacts: ArtifactRows, recalling: Recalling) -> None:
         self._log = log
+        self._artifacts = artifacts
         self._recalling = recalling
 
     async def search(self, asked: Asked, principal: Principal) -> Answered:
@@ -68,6 +77,49 @@ class NamedContexts:
             mode="words and meaning" if by_meaning else "words",
         )
 
+    async def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> list[Expanded]:
+        """Return the messages and artifacts that hits are of."""
+        principal = principal.without_admin()
+        expanded = [await self._expanded(one, principal) for one in source_ids]
+        return [one for one in expanded if one]
+
+    async def _expanded(self, source_id: str, principal: Principal) -> Expanded | None:
+        try:
+            name, _, ref = source_id.partition("/")
+            context_id, place = UUID(name), place_of(ref, field="expand_refs")
+        except (ValueError, InvalidArgument):
+            return None
+        if str(context_id) != name or (context := await self._log.read(context_id, principal=principal)) is None:
+            return None
+        title = context.title or "conversation"
+        scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+        if place < 0:
+            for made in await self._artifacts.read_at(context_id, place, principal=principal) or ():
+                text = "\n".join(filter(None, (made.name, made.description, *_texts(made.parts))))
+                return Expanded(
+                    source_id=source_id, text=text, title=f"{title}: {made.name}", scope=scope, as_of=made.updated_at
+                )
+            return None
+        for message in (
+            await self._log.page(
+                context_id, principal=principal, seq_from=place, seq_to=place, count=1, newest_first=False
+            )
+            or ()
+        ):
+            who = " ".join(filter(None, (message.role, message.name)))
+            return Expanded(
+                source_id=source_id,
+                text="\n".join(filter(None, (message.content, *_texts(message.parts)))),
+                title=f"{title}: {who}",
+                scope=scope,
+                as_of=message.said_at,
+            )
+        return None
+
+
+def _texts(parts: Sequence[Part]) -> list[str]:
+    return [said.text for one in parts if (said := part_text(one))]
+
 
 def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
     who = " ".join(filter(None, (one.role, one.name)))
@@ -86,4 +138,5 @@ def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
             "message_id": one.message_id,
         },
         as_of=one.said_at,
+        cosine=one.cosine,
     )

@@ -123,7 +123,7 @@ class Question:
 
 
 async def ask_all(
-    questions: Sequence[Question], reaper: Reaper, *, ended: Callable[[str], None] | None = None
+    questions: Sequence[Question], reaper: Reaper, *, ended: Callable[[str, Outcome], None] | None = None
 ) -> Mapping[str, Outcome]:
     """Ask all at once, and return how each fared, by the ids of the providers.
 
@@ -132,7 +132,7 @@ async def ask_all(
     Args:
         questions: Each of another provider.
         reaper: Keeps what is late.
-        ended: Called with the id of each provider whose part is over.
+        ended: Called with the id of each provider whose part is over, and how it fared, in this order.
     """
     outcomes: dict[str, Outcome] = {}
     began = time.monotonic()
@@ -141,7 +141,7 @@ async def ask_all(
     def over(provider_id: str, outcome: Outcome) -> None:
         outcomes[provider_id] = outcome
         if ended is not None:
-            ended(provider_id)
+            ended(provider_id, outcome)
 
     for one in questions:
         if reaper.is_full(one.provider_id):

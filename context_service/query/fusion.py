@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from context_service.query.facts import fact_of
 from context_service.query.hits import Hit
+from context_service.retrieval.facts import fact_of, look_of
 from context_service.retrieval.terms import asked_terms, terms_of
 
 TRUST_MAX = 5
@@ -39,6 +39,7 @@ class Candidate:
     place: int  # among the provider's own, from 1
     trust: int  # 1 to `TRUST_MAX`
     hit: Hit
+    cosine: float | None = None  # of vectors that its provider compared; None: nobody has, or nobody can tell
 
     @property
     def ref(self) -> str:
@@ -68,35 +69,56 @@ def fused(
         cosines: Of the query and each candidate, by ref, -1 to 1. None: words are all.
     """
     ordered = sorted(candidates, key=lambda one: one.ref)
-    scores = _scores(query, ordered, cosines)
+    terms = [terms_of(one.hit.snippet) for one in ordered]
+    scores = _scores(query, ordered, terms, cosines)
     together: dict[object, list[Candidate]] = {}
-    for one in ordered:
-        together.setdefault(fact_of(one.hit.snippet) or one.ref, []).append(one)
+    for one, fact in zip(ordered, _facts(ordered, terms), strict=True):
+        together.setdefault(fact or one.ref, []).append(one)
     hits = []
     for same in together.values():
-        best, *others = sorted(same, key=lambda one: (-scores[one.ref], -one.trust, one.ref))
-        others.sort(key=lambda one: one.ref)
+        best, others = same[0], same[1:]
+        if others:
+            best, *others = sorted(same, key=lambda one: (-scores[one.ref], -one.trust, one.ref))
+            others.sort(key=lambda one: one.ref)
         hits.append(Fused(best=best, sources=(best, *others), score=scores[best.ref]))
     hits.sort(key=lambda one: (-one.score, one.best.ref))
     return hits, scores
 
 
-def _scores(query: str, candidates: Sequence[Candidate], cosines: Mapping[str, float] | None) -> dict[str, float]:
+def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return what each candidate says; empty where it is no fact, or where by its look no other one says the same."""
+    looks = [look_of(one.hit.snippet, its) for one, its in zip(candidates, terms, strict=True)]
+    shared = Counter(looks)
+    return [fact_of(one.hit.snippet) if shared[look] > 1 else () for one, look in zip(candidates, looks, strict=True)]
+
+
+def _scores(
+    query: str,
+    candidates: Sequence[Candidate],
+    terms_of_texts: Sequence[Sequence[str]],
+    cosines: Mapping[str, float] | None,
+) -> dict[str, float]:
     words = asked_terms(query)
     terms = list(dict.fromkeys(words))[:TERMS_MAX]
     asked = frozenset(terms)
     phrases = {pair for pair in pairwise(words) if pair[0] in asked and pair[1] in asked}
-    counts: list[Counter[str]] = []
+    counts: list[dict[str, int]] = []
     pairs: list[int] = []
-    for one in candidates:
-        text = terms_of(one.hit.snippet)
-        title = terms_of(one.hit.title)
-        counted = Counter(term for term in text if term in asked)
+    titles: dict[str, list[str]] = {}  # passages of one source have one title
+    for one, text in zip(candidates, terms_of_texts, strict=True):
+        if one.hit.title not in titles:
+            titles[one.hit.title] = terms_of(one.hit.title)
+        title = titles[one.hit.title]
+        counted: dict[str, int] = {}
+        for term in text:
+            if term in asked:
+                counted[term] = counted.get(term, 0) + 1
         for term in title:
             if term in asked:
-                counted[term] += _TITLE_TIMES
+                counted[term] = counted.get(term, 0) + _TITLE_TIMES
         counts.append(counted)
-        pairs.append(len(phrases.intersection(pairwise(text)) | phrases.intersection(pairwise(title))))
+        in_one = phrases.intersection(pairwise(text)) if counted else set()
+        pairs.append(len(in_one | phrases.intersection(pairwise(title))))
     in_hits = Counter(term for counted in counts for term in counted)
     total = len(candidates)
     # A term that no hit has tells none from another, and is left out.

@@ -19,6 +19,13 @@ class Scope(Enum):
 BOTH = frozenset(Scope)
 
 
+class MemoryMode(Enum):
+    """What is made of a user's memories."""
+
+    RECALL = "recall"  # a hit for each that matters
+    REFLECT = "reflect"  # one statement, with what it rests on
+
+
 class State(Enum):
     """How a provider fared."""
 
@@ -27,6 +34,14 @@ class State(Enum):
     ERROR = "error"
     TIMEOUT = "timeout"
     STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Below which nodes the workspace is searched."""
+
+    whose: str  # "agent reviewer", "template reviewers", "tenant"
+    node_ids: tuple[UUID, ...]  # empty: neither of them has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +60,12 @@ class Asked:
     time_to: datetime | None = None
     context_ids: tuple[UUID, ...] = ()  # of the question's `context_ids`
     node_ids: tuple[UUID, ...] = ()  # of the option `workspace.node_ids`
+    memory_mode: MemoryMode | None = None  # of the option `memory.query_mode`; None: the default
+    is_second_pass: bool = False  # of a deep question, with words of the best hits
+    agent_id: str = ""  # for which agent it is asked; empty: for none
+    refused_ids: frozenset[str] = frozenset()  # providers of which policy lets nothing be shown, whoever brings it
+    target: Target | None = None  # of the workspace; None: nobody says one
+    knowledge_bases: tuple[str, ...] = ()  # that the agent has, beside those of the tenant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +81,7 @@ class Hit:
     uri: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
     as_of: datetime | None = None  # aware
+    cosine: float | None = None  # of the question and what is found, by the service's own vectors: of native providers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +95,21 @@ class Answered:
     ttl_s: float | None = None  # for how long that is good: behind it the answer is STALE
     target: str = ""
     mode: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expanded:
+    """The whole of what a hit is from, as it is now."""
+
+    source_id: str  # of the hit
+    text: str
+    title: str = ""
+    scope: Scope = Scope.TEAM
+    as_of: datetime | None = None  # aware
+    is_cut: bool = False  # there is more of it than the provider gives
+
+
+def without_user(target: str, *, mode: str = "") -> Answered:
+    """Return the answer of a provider of users' own to a key that has no user."""
+    reason = "SUBJECT_REQUIRED: the key has no user, and subject_user_id names none"
+    return Answered(state=State.SKIPPED, reason=reason, target=target, mode=mode)

@@ -14,20 +14,20 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, runtime_checkable
 
-from context_service.query.hits import BOTH, Answered, Asked, Hit, Scope, State
+from context_service.query.hits import BOTH, Answered, Asked, Expanded, Hit, Scope, State
 from contextkeep.errors import FailedPrecondition
 from service_runtime.auth import Principal
 
 # What a package of a provider imports.
-__all__ = ["BOTH", "Answered", "Asked", "Hit", "Provider", "ProviderInfo", "Scope", "State"]
+__all__ = ["BOTH", "Answered", "Asked", "Expanded", "Expanding", "Hit", "Provider", "ProviderInfo", "Scope", "State"]
 
 GROUP = "contextkeep.context_providers"
 PROVIDERS_MAX = 32
 DEADLINE_QUICK_S, DEADLINE_DEEP_S = 2.5, 8.0
+DEADLINE_S_MAX = 60.0  # of a provider's own
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _DISPLAY_CHARS_MAX = 100
-_DEADLINE_S_MAX = 60.0
 
 
 class ProviderInvalid(FailedPrecondition):
@@ -64,6 +64,20 @@ class Provider(Protocol):
 
     def search(self, asked: Asked, principal: Principal) -> object:
         """Return an `Answered`, or an awaitable of one."""
+        ...
+
+
+@runtime_checkable
+class Expanding(Protocol):
+    """What a provider may have, too: the whole of what its hits are from."""
+
+    def expand(self, source_ids: Sequence[str], asked: Asked, principal: Principal) -> object:
+        """Return a list of `Expanded`, or an awaitable of one: of ids of its hits, those that there still are.
+
+        An id that the principal may not read is left out, as one that never was, and one that the agent of `asked` may
+        not. It is called as `search` is. Anybody can make ids up: they are text from outside, of 256 characters at
+        most.
+        """
         ...
 
 
@@ -112,6 +126,33 @@ class Providers:
         """Return one; None: there is none of this id."""
         return self._entries.get(provider_id)
 
+    def beside(self, own: Sequence[Entry]) -> Providers:
+        """Return these and a tenant's own. One that has the id of another one here is not there."""
+        if not own:
+            return self
+        both = Providers(())
+        both._entries = dict(sorted((self._of(own) | self._entries).items()))
+        return both
+
+    @staticmethod
+    def _of(own: Sequence[Entry]) -> dict[str, Entry]:
+        return {entry.info.id: entry for entry in own}
+
+
+class OwnProviders(Protocol):
+    """Providers that are not the service's but a tenant's, of one family."""
+
+    family: str
+
+    @property
+    def changes(self) -> int:
+        """Counts what this process changed of them."""
+        ...
+
+    async def of(self, principal: Principal) -> Sequence[Entry]:
+        """Return those of the tenant of a principal."""
+        ...
+
 
 def native(provider: Provider, *, trust: int) -> Entry:
     """Return the row of a provider of ours."""
@@ -150,5 +191,5 @@ def _check(name: str, info: ProviderInfo) -> None:
         raise ProviderInvalid(f"{name}: its display_name has not 1 to {_DISPLAY_CHARS_MAX} characters")
     if not isinstance(info.scopes, frozenset) or not info.scopes or not info.scopes <= BOTH:
         raise ProviderInvalid(f"{name}: its scopes are no frozenset of Scope with one at least")
-    if info.deadline_s is not None and not 0 < info.deadline_s <= _DEADLINE_S_MAX:
-        raise ProviderInvalid(f"{name}: its deadline_s is not more than 0 and {_DEADLINE_S_MAX:g} at most")
+    if info.deadline_s is not None and not 0 < info.deadline_s <= DEADLINE_S_MAX:
+        raise ProviderInvalid(f"{name}: its deadline_s is not more than 0 and {DEADLINE_S_MAX:g} at most")

@@ -11,3 +11,6 @@ class Backfilled:
 
     to_do: int = 0  # what lacked something when it began
     owed: int = 0  # of which that is owed now, or made already
+
+    def __add__(self, other: Backfilled) -> Backfilled:
+        return Backfilled(to_do=self.to_do + other.to_do, owed=self.owed + other.owed)

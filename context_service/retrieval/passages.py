@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_topic
@@ -49,6 +49,10 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
+MEMORY = "memory"  # that of a user's memories
+WIKI = "wiki"  # that of what a user's pages say
+KNOWLEDGE_BASE = "knowledge-base"  # that of the documents of one
+OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is erased with all that is the user's
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
@@ -89,6 +93,11 @@ class Scope:
     def of_context(cls, context_id: UUID) -> Scope:
         """Return the scope of what was said in a context."""
         return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+    @classmethod
+    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
+        """Return the one scope of a kind that a user has."""
+        return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
 
 
 class _HasTerms(Protocol):
@@ -375,12 +384,12 @@ WITH matched AS MATERIALIZED (
     ) DESC, p.seq DESC, p.ordinal DESC
     LIMIT %(rows_max)s
 ), behind AS MATERIALIZED (
-    SELECT m.session, m.place + 1 AS place FROM matched m
+    SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
     EXCEPT
     SELECT m.session, m.place FROM matched m
 ), before AS MATERIALIZED (
     SELECT m.session, m.place - 1 AS place FROM matched m
-    WHERE %(is_left_out)s OR (SELECT count(*) FROM matched) >= %(rows_max)s
+    WHERE m.place IS NOT NULL AND (%(is_left_out)s OR (SELECT count(*) FROM matched) >= %(rows_max)s)
     EXCEPT
     SELECT m.session, m.place FROM matched m
     EXCEPT

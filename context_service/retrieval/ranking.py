@@ -20,6 +20,7 @@ class Ranked(NamedTuple):
     row: Row
     score: float
     features: Mapping[str, float]  # their shares of the score
+    cosine: float | None = None  # of its vector with the question's; None: one of them there is not
 
 
 def ranked(
@@ -65,6 +66,7 @@ def ranked(
             row=rows[number],
             score=scores[number],
             features={name: weight * columns[name][number] for name, weight in weights.items()},
+            cosine=(cosines or {}).get((rows[number].seq, rows[number].ordinal), (None,))[0],
         )
         for _, _, _, number in best
     ]

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
+from context_service.query.expanding import ExpandedRef
 from context_service.query.fusion import Candidate, Fused
-from context_service.query.providers import DEADLINE_QUICK_S, Entry, Scope, State
-from context_service.query.queries import ContextQueries, Queried, Status
+from context_service.query.hits import MemoryMode
+from context_service.query.policies import Policies
+from context_service.query.policy import Ruled, Setting
+from context_service.query.providers import DEADLINE_QUICK_S, Scope, State
+from context_service.query.queries import ContextQueries, Queried, Status, Told
 from context_service.query.questions import LIMIT_DEFAULT, Depth, Mode, Question, ScopeAsked, Selection
+from context_service.query.source_test_rows import SourceTest
+from context_service.query.source_tests import Last, SourceTests, compared
 from context_service.servicers import wire
 from context_service.servicers.said import ids_of, principal_of
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import context_query_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
+from service_runtime import calls, pages
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.requests import request_of
 
-_E = TypeVar("_E", bound=Enum)
+_E = TypeVar("_E")
 
 # What callers say; unspecified is the default.
 _MODES: Mapping[int, Mode] = {
@@ -38,7 +47,13 @@ _DEPTHS: Mapping[int, Depth] = {
     pb.QUERY_DEPTH_QUICK: Depth.QUICK,
     pb.QUERY_DEPTH_DEEP: Depth.DEEP,
 }
+_MEMORY_MODES: Mapping[pb.MemoryQueryMode, MemoryMode | None] = {
+    pb.MEMORY_QUERY_MODE_UNSPECIFIED: None,
+    pb.MEMORY_QUERY_MODE_RECALL: MemoryMode.RECALL,
+    pb.MEMORY_QUERY_MODE_REFLECT: MemoryMode.REFLECT,
+}
 # What they are told.
+_MEMORY_MODE = {mode: number for number, mode in _MEMORY_MODES.items()}
 _MODE = {Mode.RESULTS: pb.QUERY_MODE_RESULTS, Mode.ANSWER: pb.QUERY_MODE_ANSWER}
 _SCOPE = {
     ScopeAsked.AUTO: pb.QUERY_SCOPE_AUTO,
@@ -59,8 +74,10 @@ _STATE = {
 class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
     """Answers the RPCs of `ContextQuery`."""
 
-    def __init__(self, queries: ContextQueries) -> None:
+    def __init__(self, queries: ContextQueries, policies: Policies, tests: SourceTests) -> None:
         self._queries = queries
+        self._policies = policies
+        self._tests = tests
 
     async def QueryContext(self, request: pb.QueryContextRequest, context: object) -> pb.QueryContextResponse:
         """Ask all providers a question."""
@@ -68,11 +85,144 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         queried = await self._queries.query(_question(request), principal=principal)
         return _response(queried)
 
+    async def StreamQueryContext(
+        self, request: pb.QueryContextRequest, context: object
+    ) -> AsyncIterator[pb.StreamQueryContextResponse]:
+        """Ask all providers a question, and tell of each as it ends."""
+        principal = principal_of(request.subject_user_id)
+        async with aclosing(self._queries.stream(_question(request), principal=principal)) as coming:
+            async for one in coming:
+                if isinstance(one, Told):
+                    yield pb.StreamQueryContextResponse(provider=_told(one))
+                else:
+                    yield pb.StreamQueryContextResponse(answer=_response(one))
+
     async def ListContextProviders(
         self, request: pb.ListContextProvidersRequest, context: object
     ) -> pb.ListContextProvidersResponse:
         """List the providers."""
-        return pb.ListContextProvidersResponse(providers=map(_provider, self._queries.providers.all))
+        policy = await self._policies.of(request.agent_id, principal=calls.principal())
+        last = await self._tests.last(principal=calls.principal())
+        providers = self._queries.providers.beside(policy.own)
+        return pb.ListContextProvidersResponse(
+            providers=[_provider(policy.of(one), last.get(one.info.id)) for one in providers.all]
+        )
+
+    async def GetQueryPolicy(self, request: pb.GetQueryPolicyRequest, context: object) -> pb.GetQueryPolicyResponse:
+        """Say what holds for a question."""
+        policy = await self._policies.of(request.agent_id, principal=principal_of(request.subject_user_id))
+        ruled = [policy.of(one) for one in self._queries.providers.beside(policy.own).all]
+        target = policy.target
+        return pb.GetQueryPolicyResponse(
+            providers=[_provider_policy(one, policy.settings.get(one.entry.info.id, Setting())) for one in ruled],
+            target=pb.WorkspaceTarget(whose=target.whose, node_ids=map(str, target.node_ids)) if target else None,
+            agent_id=policy.agent_id,
+            template_id=policy.template_id,
+        )
+
+    async def UpdateProviderSetting(
+        self, request: pb.UpdateProviderSettingRequest, context: object
+    ) -> pb.UpdateProviderSettingResponse:
+        """Say something of a provider."""
+        said = request.setting
+        setting = await self._policies.update(
+            said.provider_id,
+            Setting(
+                enabled=said.enabled if said.HasField("enabled") else None,
+                is_default=said.is_default if said.HasField("is_default") else None,
+                deadline_ms=said.deadline_ms if said.HasField("deadline_ms") else None,
+                node_ids=ids_of("setting.workspace.node_ids", said.workspace.node_ids)
+                if said.HasField("workspace")
+                else None,
+            ),
+            request.reset,
+            principal=calls.principal(),
+            request=request_of("UpdateProviderSetting", request),
+        )
+        return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
+
+    async def RunSourceTest(self, request: pb.RunSourceTestRequest, context: object) -> pb.RunSourceTestResponse:
+        """Ask a question, and keep what comes back."""
+        principal = calls.principal()
+        if request.HasField("question") == bool(request.replay_of):
+            raise InvalidArgument("give question or replay_of, one of them", field="question")
+        replay_of = parse_optional_id("replay_of", request.replay_of)
+        asked, label = request.question, request.label
+        if replay_of:
+            before = await self._tests.read(replay_of, principal=principal)
+            asked, label = pb.QueryContextRequest.FromString(before.question), label or before.label
+        test = await self._tests.run(
+            _question(asked),
+            said=asked.SerializeToString(),
+            label=label,
+            replay_of=replay_of,
+            rendered=lambda queried: _response(queried).SerializeToString(),
+            asking=principal_of(asked.subject_user_id),
+            principal=principal,
+        )
+        return pb.RunSourceTestResponse(test=_test(test))
+
+    async def ListSourceTests(self, request: pb.ListSourceTestsRequest, context: object) -> pb.ListSourceTestsResponse:
+        """List tests, without their answers."""
+        page = pages.PageRequest(size=request.page_size, token=request.page_token)
+        tests, token = await self._tests.page(page, principal=calls.principal())
+        return pb.ListSourceTestsResponse(tests=map(_test, tests), next_page_token=token)
+
+    async def GetSourceTest(self, request: pb.GetSourceTestRequest, context: object) -> pb.GetSourceTestResponse:
+        """Read a test."""
+        test_id = parse_id("test_id", request.test_id)
+        return pb.GetSourceTestResponse(test=_test(await self._tests.read(test_id, principal=calls.principal())))
+
+    async def CompareSourceTests(
+        self, request: pb.CompareSourceTestsRequest, context: object
+    ) -> pb.CompareSourceTestsResponse:
+        """Say what two tests differ in."""
+        ids = parse_id("test_id", request.test_id), parse_id("other_test_id", request.other_test_id)
+        first, other = [await self._tests.read(one, principal=calls.principal()) for one in ids]
+        differ = compared(first, other)
+        return pb.CompareSourceTestsResponse(
+            hits=[
+                pb.ComparedHit(ref=one.ref, title=one.title, rank=one.rank, other_rank=one.other_rank)
+                for one in differ.hits
+            ],
+            providers=[_compared(name, *both) for name, both in differ.providers.items()],
+        )
+
+    async def DeleteSourceTest(
+        self, request: pb.DeleteSourceTestRequest, context: object
+    ) -> pb.DeleteSourceTestResponse:
+        """Remove a test."""
+        await self._tests.delete(parse_id("test_id", request.test_id), principal=calls.principal())
+        return pb.DeleteSourceTestResponse()
+
+
+def _test(test: SourceTest) -> pb.SourceTest:
+    return pb.SourceTest(
+        test_id=str(test.test_id),
+        created_at=wire.timestamp(test.created_at) if test.created_at else None,
+        created_by=test.created_by,
+        owner_user_id=test.owner_user_id,
+        label=test.label,
+        replay_of=str(test.replay_of or ""),
+        question=pb.QueryContextRequest.FromString(test.question),
+        warnings=test.warnings,
+        hit_count=len(test.outcome["hits"]),
+        duration_ms=test.outcome["duration_ms"],
+        answer=pb.QueryContextResponse.FromString(test.answer) if test.answer else None,
+    )
+
+
+def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
+    one, two = first or {}, other or {}
+    return pb.ComparedProvider(
+        provider_id=name,
+        state=_STATE[State(one["state"])] if one else pb.PROVIDER_STATE_UNSPECIFIED,
+        other_state=_STATE[State(two["state"])] if two else pb.PROVIDER_STATE_UNSPECIFIED,
+        duration_ms=one.get("duration_ms", 0),
+        other_duration_ms=two.get("duration_ms", 0),
+        hit_count=one.get("hit_count", 0),
+        other_hit_count=two.get("hit_count", 0),
+    )
 
 
 def _question(request: pb.QueryContextRequest) -> Question:
@@ -89,21 +239,25 @@ def _question(request: pb.QueryContextRequest) -> Question:
         context_ids=ids_of("context_ids", request.context_ids),
         node_ids=ids_of("provider_options.workspace.node_ids", options.workspace.node_ids),
         has_workspace_options=options.HasField("workspace"),
+        memory_mode=_known("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
+        has_memory_options=options.HasField("memory"),
         tokens_max=request.tokens_max,
         time_from=wire.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
         time_to=wire.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
         explain=request.explain,
+        expand_refs=tuple(request.expand_refs),
+        agent_id=request.agent_id,
     )
 
 
-def _known(field: str, number: int, values: Mapping[int, _E]) -> _E:
+def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
     """Return the value of an enum's number.
 
     Raises:
         InvalidArgument: it has none.
     """
     if number not in values:
-        names = ", ".join(dict.fromkeys(one.name for one in values.values()))
+        names = ", ".join(dict.fromkeys(one.name for one in values.values() if isinstance(one, Enum)))
         raise InvalidArgument(f"{field} is none of {names}", field=field)
     return values[number]
 
@@ -123,12 +277,19 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
             context_ids=map(str, question.context_ids),
             node_ids=map(str, question.node_ids),
             tokens_max=question.tokens_max,
+            memory_query_mode=_MEMORY_MODE[question.memory_mode],
             time_from=wire.timestamp(question.time_from) if question.time_from else None,
             time_to=wire.timestamp(question.time_to) if question.time_to else None,
+            agent_id=question.agent_id,
         ),
         hits=[_hit(one, rank, families) for rank, one in enumerate(queried.hits, 1)],
         providers=map(_status, queried.statuses),
-        answer=pb.QueryAnswer(text=queried.answer.text, hit_refs=queried.answer.hit_refs, method=queried.answer.method)
+        answer=pb.QueryAnswer(
+            text=queried.answer.text,
+            hit_refs=queried.answer.hit_refs,
+            method=queried.answer.method,
+            reason=queried.answer.reason,
+        )
         if queried.answer
         else None,
         prompt_text=queried.prompt_text,
@@ -152,6 +313,30 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
             )
             for provider_id, explained in queried.explained.items()
         ],
+        expanded=map(_expanded, queried.expanded),
+    )
+
+
+def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
+    return pb.ExpandedRef(
+        ref=one.ref,
+        is_found=one.is_found,
+        text=one.text,
+        is_cut=one.is_cut,
+        reason=one.reason,
+        title=one.title,
+        scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED,
+        as_of=wire.timestamp(one.as_of) if one.as_of else None,
+        untrusted=one.is_found,
+    )
+
+
+def _told(told: Told) -> pb.AnsweredProvider:
+    families = {told.status.entry.info.id: told.status.entry.info.family}
+    return pb.AnsweredProvider(
+        status=_status(told.status),
+        hits=[_hit(Fused(best=one, score=0.0, sources=(one,)), one.place, families) for one in told.candidates],
+        is_second_pass=told.is_second_pass,
     )
 
 
@@ -202,16 +387,45 @@ def _status(one: Status) -> pb.ProviderStatus:
     )
 
 
-def _provider(entry: Entry) -> pb.ContextProvider:
-    info = entry.info
+def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
+    info = ruled.entry.info
     return pb.ContextProvider(
         provider_id=info.id,
         family=info.family,
         display_name=info.display_name,
         scopes=[_OWN[one] for one in Scope if one in info.scopes],
         is_default=info.is_default,
-        is_installed=entry.is_installed,
+        is_installed=ruled.entry.is_installed,
         deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
+        is_enabled=ruled.is_enabled,
+        is_allowed=not ruled.refused_by,
+        last_test=pb.LastTest(state=_STATE[last.state], duration_ms=last.duration_ms, tested_at=wire.timestamp(last.at))
+        if last
+        else None,
+    )
+
+
+def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
+    info = ruled.entry.info
+    return pb.ProviderPolicy(
+        provider_id=info.id,
+        family=info.family,
+        is_enabled=ruled.is_enabled,
+        is_default=info.is_default,
+        deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
+        setting=_setting(info.id, setting),
+        is_allowed=not ruled.refused_by,
+        refused_by=ruled.refused_by,
+    )
+
+
+def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
+    return pb.ProviderSetting(
+        provider_id=provider_id,
+        enabled=setting.enabled,
+        is_default=setting.is_default,
+        deadline_ms=setting.deadline_ms,
+        workspace=None if setting.node_ids is None else pb.WorkspaceOptions(node_ids=map(str, setting.node_ids)),
     )
 
 

@@ -8,7 +8,7 @@ its node, too, so that one look-up serves one node.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -35,6 +35,8 @@ PASSAGES_MAX = 2  # of one record
 EXCERPT_CHARS = 1_200  # of a record that has no passages: it is no longer than what its column holds
 _PLACES_MAX = 20  # of a word that are looked at for an excerpt
 _SEARCHED_BYTES = 4  # as which a character counts that is searched for words, for `beside_the_loop`
+FILES_COUNTED = 1_000  # of what is searched; one more says that there are more
+_WHOLE_PASSAGES_MAX = 4_096  # of a record that are put together again
 _LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, of which the best is taken
 
 # Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
@@ -82,6 +84,65 @@ FROM json_to_recordset(%(found)s::json) f (n integer, id uuid, terms integer[])
 ORDER BY f.n
 """  # noqa: S608
 
+# What a long file says is in its passages, which tile it; its column has only the beginning.
+_WHOLE = f"""
+SELECT r.name, r.entity_node_id, r.owner_user_id, r.updated_at, t.text, length(t.text) > %(chars_max)s AS is_cut
+FROM context.wm_record r
+    CROSS JOIN LATERAL (
+        SELECT left(coalesce(
+            r.content_text,
+            r.content::text,
+            CASE WHEN length(r.blob_text) < {TEXT_CHARS_MAX} THEN r.blob_text END,
+            (
+                SELECT string_agg(p.text, '' ORDER BY p.ordinal)
+                FROM (
+                    SELECT p.ordinal, p.text FROM context.passage p
+                    WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = r.entity_node_id AND p.scope_kind = '{NODE}'
+                        AND p.seq = r.seq
+                    ORDER BY p.ordinal
+                    LIMIT {_WHOLE_PASSAGES_MAX}
+                ) p
+            ),
+            nullif(r.blob_text, ''), nullif(r.description, ''), r.name
+        ), %(chars_max)s + 1) AS text
+    ) t
+WHERE r.tenant_id = %(tenant_id)s AND r.id = %(id)s AND {ACTIVE}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """All that a record says."""
+
+    name: str
+    entity_node_id: UUID | None
+    owner_user_id: str
+    updated_at: datetime
+    text: str
+    is_cut: bool  # at the characters that were asked for
+
+
+_COUNT = f"""
+SELECT count(*) AS files
+FROM (
+    SELECT FROM context.wm_record r
+    WHERE r.tenant_id = %(tenant_id)s AND {ACTIVE}
+    LIMIT {FILES_COUNTED} + 1
+) one
+"""  # noqa: S608
+_COUNT_OF_NODES = f"""
+SELECT count(*) AS files
+FROM (
+    SELECT FROM unnest(%(node_ids)s::uuid[]) n (id)
+    CROSS JOIN LATERAL (
+        SELECT FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = n.id AND {ACTIVE}
+        OFFSET 0
+    ) r
+    LIMIT {FILES_COUNTED} + 1
+) one
+"""  # noqa: S608
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidByRecord:
@@ -113,6 +174,19 @@ class AskedRecords:
         self._passages = passages
         self._searches = searches
 
+    async def count(self, node_ids: Sequence[UUID] = (), *, principal: Principal) -> int:
+        """Return how many records there are to search, up to one more than `FILES_COUNTED`.
+
+        Args:
+            node_ids: Of which nodes; empty: of all.
+            principal: Who asks.
+        """
+        tenant = self._database.of(principal)
+        said = {"tenant_id": tenant.tenant_id, "node_ids": list(node_ids)}
+        (row,) = await tenant.query(_COUNT_OF_NODES if node_ids else _COUNT, said)
+        files: int = row.files
+        return files
+
     async def in_passages(
         self, text: str, node_ids: Sequence[UUID], *, limit: int, principal: Principal
     ) -> list[SaidByRecord]:
@@ -139,7 +213,14 @@ class AskedRecords:
         return [_said(row, taken[row.n][0]) for row in rows]
 
     async def in_columns(
-        self, text: str, node_ids: Sequence[UUID] = (), *, where_json: str, limit: int, principal: Principal
+        self,
+        text: str,
+        node_ids: Sequence[UUID] = (),
+        *,
+        where_json: str,
+        limit: int,
+        principal: Principal,
+        without: Collection[UUID] = (),
     ) -> list[SaidByRecord]:
         """Return the best passage of each of the best records, the best first.
 
@@ -149,6 +230,7 @@ class AskedRecords:
             where_json: Which records are meant; empty: all.
             limit: Records.
             principal: Who asks.
+            without: Of these records, though they are among the best, nothing is looked for.
         """
         words = dict(asked_words(text))
         joined = ""
@@ -173,7 +255,8 @@ class AskedRecords:
             limit=limit,
             with_content=False,
         )
-        hits = await self._searches.search(question, principal=principal)
+        found_by_words = await self._searches.search(question, principal=principal)
+        hits = [hit for hit in found_by_words if hit.record.id not in without]
         if not hits:
             return []
         terms = list(dict.fromkeys(words.values()))[:ASKED_TERMS_MAX]
@@ -190,6 +273,21 @@ class AskedRecords:
         return await beside_the_loop(
             size_bytes, lambda: [_said(row, hits[row.n].found.score, words=list(words)) for row in rows]
         )
+
+    async def whole(self, record_id: UUID, *, chars_max: int, principal: Principal) -> Whole | None:
+        """Return what a record says, `chars_max` of it at most; None: there is none that the caller sees."""
+        tenant = self._database.of(principal)
+        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "chars_max": chars_max}
+        for row in await tenant.query(_WHOLE, parameters):
+            return Whole(
+                name=row.name,
+                entity_node_id=row.entity_node_id,
+                owner_user_id=row.owner_user_id,
+                updated_at=row.updated_at,
+                text=row.text[:chars_max],
+                is_cut=row.is_cut,
+            )
+        return None
 
     async def _query(self, statement: str, found: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
         tenant = self._database.of(principal)

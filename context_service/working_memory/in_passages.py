@@ -7,6 +7,8 @@ for each node of the tenant, and asks the columns alone.
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,25 +20,29 @@ from context_service.working_memory.record_passages import NODE, scope_of
 from service_runtime.auth import Principal
 
 NODES_MAX = 20  # of a search whose passages are looked at: those with most
-RECORDS_MAX = 200  # of a search that are found so
+PASSAGES_MAX = 400  # of a search that are read
+# Passages that are read for each word of a record. A number of the index may stand for another word, too: in a file of
+# 400,000 characters, one word in fifty has such a passage in front of its own.
+TRIED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InPassages:
-    """The passage of a record that has most of what is asked for."""
+    """Passages of a record that may have what is asked for."""
 
     node_id: UUID
     seq: int
-    ordinal: int
-    lacking: Sequence[str]  # words that no passage of the record has
+    ordinals: Sequence[int]
+    asked: Sequence[str]  # words that they or its column must have
 
 
 async def found_in_passages(
     passages: Passages, principal: Principal, node_ids: Sequence[UUID], text: str
 ) -> list[InPassages]:
-    """Return records of nodes that say words of a text, those first that lack fewest.
+    """Return records of nodes that may say words of a text, those first that lack fewest.
 
-    Of a word that is common in a large node it is not known which records have it: none lacks it.
+    Whether they do say their texts: `asked` is to be looked for. Of a word that is common in a large node it is not
+    known which records have it, so it is not asked for.
 
     Args:
         passages: What they are found by.
@@ -50,17 +56,31 @@ async def found_in_passages(
     terms = list(words)[:ASKED_TERMS_MAX]
     if not terms or not node_ids:
         return []
-    found: list[InPassages] = []
+    found: list[tuple[int, InPassages]] = []  # behind how many words it lacks
     for node_id in await passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
         matching = await passages.matching(principal, scope_of(node_id), terms)
-        best: dict[int, tuple[int, int]] = {}  # by record: how many terms, and where
-        there: dict[int, set[int]] = {}
+        sure = [number for number in range(len(terms)) if number not in matching.estimated]
+        by_record: dict[int, list[tuple[set[int], int]]] = {}
         for row in matching.rows:
-            numbers = {number for _, number in row.found}
-            if numbers:
-                there.setdefault(row.seq, set(matching.estimated)).update(numbers)
-                best[row.seq] = max(best.get(row.seq, (0, 0)), (len(numbers), -row.ordinal))
-        for seq, (_, place) in best.items():
-            lacking = [words[term] for number, term in enumerate(terms) if number not in there[seq]]
-            found.append(InPassages(node_id=node_id, seq=seq, ordinal=-place, lacking=lacking))
-    return sorted(found, key=lambda one: len(one.lacking))[:RECORDS_MAX]
+            if numbers := {number for _, number in row.found}:
+                by_record.setdefault(row.seq, []).append((numbers, row.ordinal))
+        for seq, passages_of in by_record.items():
+            there = {number for numbers, _ in passages_of for number in numbers}
+            one = InPassages(
+                node_id=node_id, seq=seq, ordinals=_tried(passages_of), asked=[words[terms[number]] for number in sure]
+            )
+            found.append((sum(number not in there for number in sure), one))
+    found.sort(key=lambda one: one[0])
+    counts = itertools.accumulate(len(one.ordinals) for _, one in found)
+    return [one for (_, one), count in zip(found, counts, strict=True) if count <= PASSAGES_MAX]
+
+
+def _tried(passages: list[tuple[set[int], int]]) -> list[int]:
+    """Return the places of passages that have most of the terms, `TRIED` for each term if there are as many."""
+    taken: Counter[int] = Counter()
+    ordinals = []
+    for numbers, ordinal in sorted(passages, key=lambda one: (-len(one[0]), one[1])):
+        if any(taken[number] < TRIED for number in numbers):
+            taken.update(numbers)
+            ordinals.append(ordinal)
+    return ordinals

@@ -92,26 +92,27 @@ ORDER BY score DESC, m.id DESC
 LIMIT %(limit)s
 """  # noqa: S608
 
-# What a passage lacks of the words, the column of its record has. Ranked is the passage alone, in the forms of the
-# language: a number of the index may stand for another word, too, and then there is none of them.
+# A number of the index may stand for another word, too: each word is looked for in the texts of the passages, and what
+# they lack the column of their record has. Ranked is the best passage alone, in the forms of the language.
 _BY_PASSAGES = f"""
-SELECT r.id, ts_rank(p.words, {_WORDS}, 1) AS score
+SELECT r.id, (SELECT max(ts_rank(words, {_WORDS}, 1)) FROM unnest(p.said) words) AS score
 FROM (
-    SELECT p.source_id, context.words_of(%(language)s::text, p.text) AS words, f.lacking
-    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinal integer, lacking text[])
+    SELECT p.source_id, f.asked, array_agg(context.words_of(%(language)s::text, p.text)) AS said
+    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinals integer[], asked text[])
         JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}'
-            AND p.seq = f.seq AND p.ordinal = f.ordinal
+            AND p.seq = f.seq AND p.ordinal = ANY (f.ordinals)
+    GROUP BY p.source_id, f.asked
     OFFSET 0
 ) p
     JOIN context.wm_record_of_tenant r ON r.tenant_id = %(tenant_id)s AND r.id = p.source_id
 WHERE (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
-    AND p.words @@ (
-        SELECT string_agg(one::text, ' | ')::tsquery
-        FROM unnest(%(terms)s::text[]) term, nullif(context.words_asked(%(language)s::text, term), '') one
+    AND EXISTS (
+        SELECT FROM unnest(p.said) words, unnest(%(terms)s::text[]) term
+        WHERE words @@ nullif(context.words_asked(%(language)s::text, term), '')
     )
     AND NOT EXISTS (
-        SELECT FROM unnest(p.lacking) word
-        WHERE NOT coalesce(r.search @@ nullif(context.words_asked(%(language)s::text, word), ''), true)
+        SELECT FROM unnest(p.asked) word, nullif(context.words_asked(%(language)s::text, word), '') one
+        WHERE NOT (r.search @@ one OR EXISTS (SELECT FROM unnest(p.said) words WHERE words @@ one))
     )
 """  # noqa: S608
 

@@ -13,10 +13,14 @@ from typing import Any
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
@@ -31,25 +35,33 @@ KEYS = {
     "ada": replace(PRINCIPAL, scopes=frozenset({"read", "write"}), user_id="ada"),
     "bob": replace(PRINCIPAL, scopes=frozenset({"read", "write"}), user_id="bob"),
     "admin": PRINCIPAL,
+    "reviewer": replace(PRINCIPAL, scopes=frozenset({"read", "write"}), agent_id="reviewer"),
     "other": OTHER_PRINCIPAL,
     "app": replace(PRINCIPAL, app_ids=frozenset({"shop"})),
     "graph": replace(PRINCIPAL, graph_names=frozenset({"g"})),
+    "context": replace(PRINCIPAL, context_id=uuid.UUID(int=7)),
 }
 
 
 class Caller:
-    """Calls the stubs of Contexts and ContextWindows with one of `KEYS`."""
+    """Calls the stubs of Contexts and of what stands on them with one of `KEYS`."""
 
     def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
         self.channel = channel
-        self.stub, self.windows = ContextsStub(channel), ContextWindowsStub(channel)
+        self.stub = ContextsStub(channel)
+        self.stubs = {
+            pb: self.stub,
+            windows_pb: ContextWindowsStub(channel),
+            knowledge_pb: KnowledgeStub(channel),
+            query_pb: ContextQueryStub(channel),
+        }
         self.metadata = (("authorization", f"Bearer {key}"),)
 
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
     async def call(self, name: str, /, **fields: Any) -> Any:
-        module, stub = (pb, self.stub) if hasattr(self.stub, name) else (windows_pb, self.windows)
+        module, stub = next((module, stub) for module, stub in self.stubs.items() if hasattr(stub, name))
         request = getattr(module, f"{name}Request")(**fields)
         try:
             return await getattr(stub, name)(request, metadata=self.metadata, timeout=30)

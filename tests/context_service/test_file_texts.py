@@ -15,6 +15,7 @@ from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.documents.kinds import Reason, Unread
 from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.passages import Passages
+from context_service.retrieval.terms import mask
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
 from context_service.working_memory import file_texts, text_backfill
@@ -202,6 +203,37 @@ async def test_a_word_far_behind_the_beginning_is_found_in_its_node(caller: Call
     everywhere = pb.SearchWMRecordsRequest(text="aardwolf", limit=100)
     hits = (await caller.call("SearchWMRecords", everywhere)).hits
     assert done.working_memory_id not in [hit.record.working_memory_id for hit in hits], "by no node, by columns alone"
+
+
+def sharing(word: str) -> tuple[str, str]:
+    """Return a node, and another word of whose passages the index has the same number."""
+    others = [str(number) for number in range(2_000, 20_000)]
+    nodes = (an_id() for _ in range(1_000))
+    return next(
+        (node, other)
+        for node in nodes
+        for asked in [mask(uuid.UUID(node), word)]
+        for other in others
+        if mask(uuid.UUID(node), other) == asked
+    )
+
+
+async def test_a_word_is_found_behind_another_that_shares_its_number(caller: Caller):
+    """In one node of fifty such a word in front of it was taken for it, and what has the word was not read."""
+    node, other = sharing("aardwolf")
+    text = f"Meeting {other}. {LONG}"
+    await read(caller, (await caller.insert(entity_node_id=node, name="minutes", content_text=text)).working_memory_id)
+    for asked in ("aardwolf", "minutes aardwolf"):
+        assert await found(caller, asked, node) == ["minutes"], asked
+
+
+async def test_a_word_is_not_found_by_another_that_shares_its_number(caller: Caller):
+    node, other = sharing("okapi")
+    text = f"Meeting {other}. {LONG}"
+    await read(caller, (await caller.insert(entity_node_id=node, name="minutes", content_text=text)).working_memory_id)
+    assert await found(caller, "aardwolf", node) == ["minutes"]
+    for asked in ("okapi", "aardwolf okapi", "minutes okapi"):
+        assert await found(caller, asked, node) == [], asked
 
 
 async def test_what_is_found_far_behind_is_filtered_and_ranked_with_the_rest(caller: Caller):

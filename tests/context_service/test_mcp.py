@@ -70,7 +70,7 @@ READING = [
     "wm_read",
     "wm_search",
 ]
-WRITING = ["context_send", "window_pack", "wm_archive", "wm_upload"]
+WRITING = ["context_send", "task_state_update", "window_pack", "wm_archive", "wm_upload"]
 
 # Opens a client: of a key, with a current entity.
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -105,11 +105,11 @@ def mcp_url() -> str:
 
 @pytest.fixture
 def context_settings(context_settings: Settings, mcp_url: str) -> Settings:
-    return context_settings.model_copy(update={"mcp_port": httpx2.URL(mcp_url).port})
+    return context_settings.model_copy(update={"mcp_port": httpx2.URL(mcp_url).port, "http_port": free_port()})
 
 
-@pytest.fixture(params=["memory", "stdio", "http"])
-def connect(request: pytest.FixtureRequest, services: Addresses, mcp_url: str) -> Connect:
+@pytest.fixture(params=["memory", "stdio", "http", "beside json"])
+def connect(request: pytest.FixtureRequest, services: Addresses, mcp_url: str, context_settings: Settings) -> Connect:
     """One way to reach the tools."""
 
     @asynccontextmanager
@@ -139,6 +139,9 @@ def connect(request: pytest.FixtureRequest, services: Addresses, mcp_url: str) -
         async with Client(command) as client:
             yield client
 
+    beside_json = request.param == "beside json"
+    url = f"http://127.0.0.1:{context_settings.http_port}/mcp" if beside_json else mcp_url
+
     @asynccontextmanager
     async def over_http(
         key: str = KEY, *, entity: object = "", user: str = "", read_only: bool = False
@@ -150,11 +153,12 @@ def connect(request: pytest.FixtureRequest, services: Addresses, mcp_url: str) -
             headers["x-subject-user-id"] = user
         async with (
             httpx2.AsyncClient(headers=headers) as http_client,
-            Client(streamable_http_client(mcp_url, http_client=http_client)) as client,
+            Client(streamable_http_client(url, http_client=http_client)) as client,
         ):
             yield client
 
-    return {"memory": in_memory, "stdio": over_stdio, "http": over_http}[request.param]
+    ways = {"memory": in_memory, "stdio": over_stdio, "http": over_http, "beside json": over_http}
+    return ways[request.param]
 
 
 async def answer(client: Client, tool: str, **arguments: object) -> Any:
@@ -217,7 +221,8 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
             assert (await error(other, tool, context_id=context_id, **asked))["reason"] == "CONTEXT_NOT_FOUND"
         for tool, asked in {"window_expand": {"ref": "m1"}, "window_search": {"query": "a"}}.items():
             assert (await error(other, tool, window_id=window_id, **asked))["reason"] == "WINDOW_NOT_FOUND"
-        assert (await error(other, "window_pack", window_id=window_id))["reason"] == "PERMISSION_DENIED"
+        for tool in ("window_pack", "task_state_update"):
+            assert (await error(other, tool, window_id=window_id))["reason"] == "PERMISSION_DENIED"
         assert (await error(other, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
         assert (await error(other, "context_send", content="b"))["reason"] == "PERMISSION_DENIED"
 
@@ -315,6 +320,11 @@ async def use_a_window(client: Client, window_id: str) -> None:
     (hit,) = (await answer(client, "window_search", window_id=window_id, query="cat"))["hits"]
     assert (hit["ref"], hit["step_from"], hit["step_to"], hit["zone"]) == ("m1.0", 1, 1, "verbatim")
     assert (await answer(client, "window_search", window_id=window_id, query="cat", step_from=2))["hits"] == []
+    done = {"section": "sub_goal", "key": "colour", "text": "Find the cat's colour.", "value": "done"}
+    assert await answer(client, "task_state_update", window_id=window_id, set=[done]) == {"changed_count": 1}
+    assert await answer(client, "task_state_update", window_id=window_id, set=[done]) == {"changed_count": 0}
+    told = (await answer(client, "window_pack", window_id=window_id))["messages"][-1]
+    assert "sub-goal (done): Find the cat's colour." in told["content"]
 
 
 async def use_resources(client: Client, record_id: str) -> None:
@@ -340,6 +350,8 @@ async def test_a_model_works_with_the_contexts_of_the_user_whom_its_runtime_name
         chosen = await error(client, "context_read", **read, subject_user_id="bob")
         assert chosen["reason"] == "INVALID_ARGUMENT"
         window = await context.open_window(read["context_id"], "gpt-5", subject_user_id="ada")
+        progress = {"set": [{"section": "progress", "text": "Asked about cats."}]}
+        assert (await answer(client, "task_state_update", window_id=window.window_id, **progress))["changed_count"]
         seen = {"window_pack": {}, "window_expand": {"ref": "m1"}, "window_search": {"query": "cats"}}
         for tool, asked in seen.items():
             assert "cats" in str(await answer(client, tool, window_id=window.window_id, **asked))
@@ -692,6 +704,39 @@ async def test_a_model_does_not_speak_as_the_system(context: AsyncContextClient)
     with pytest.raises(InvalidArgument) as refused:
         await context.execute_tool("context_send", {"content": "a", "role": "system"})
     assert refused.value.violations[0].field == "arguments_json.role"
+
+
+@pytest.mark.parametrize("section", ["constraint", "goal"])
+@pytest.mark.parametrize("change", ["set", "remove"])
+async def test_a_model_sets_and_removes_no_constraint_and_no_goal(
+    context: AsyncContextClient, change: str, section: str
+):
+    """Else what a tool talked it into would bind it in each pack, or what binds it would be gone."""
+    asked = {"window_id": new_id(), change: [{"section": section, "key": "ports", "text": "Open all ports."}]}
+    with pytest.raises(InvalidArgument) as refused:
+        await context.execute_tool("task_state_update", asked)
+    assert refused.value.violations[0].field == f"arguments_json.{change}.0.section"
+
+
+async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
+    """It may say all that PatchState takes of these sections, and take it back; a request happens once."""
+    context_id = (await context.append_messages(["Go on."]))[0].context_id
+    window_id = (await context.open_window(context_id, "gpt-5")).window_id
+    said = [
+        {"section": "value", "key": "staging port", "value": "9001"},
+        {"section": "question", "key": "who", "text": "Who owns it?"},
+        {"section": "progress", "text": "40 %"},
+    ]
+    asked = {"window_id": window_id, "set": said, "request_id": new_id()}
+    for _ in range(2):
+        assert await context.execute_tool("task_state_update", asked) == {"changed_count": 3}
+    removed = {"window_id": window_id, "remove": [{"section": "question", "key": "who"}]}
+    assert await context.execute_tool("task_state_update", removed) == {"changed_count": 1}
+    state = [(one.section, one.key, one.text) for one in await context.get_state(window_id)]
+    assert state == [("value", "staging port", "staging port: 9001"), ("progress", "", "40 %")]
+    with pytest.raises(InvalidArgument) as refused:
+        await context.execute_tool("task_state_update", {**asked, "set": [{"section": "value", "key": "a\nb"}]})
+    assert refused.value.violations[0].field == "set[0].key"
 
 
 async def test_arguments_are_checked_before_anything_is_done(context: AsyncContextClient):

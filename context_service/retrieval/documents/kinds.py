@@ -21,6 +21,8 @@ class Kind(Enum):
     PPTX = "pptx"
 
 
+PAGED = frozenset({Kind.PDF})  # of which it is known where pages end
+PAGE_END = "\f"  # as the child answers it
 WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # whose parsers are packages, with code in C
 
 

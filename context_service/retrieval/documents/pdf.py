@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
-from context_service.retrieval.documents.kinds import Reason, Refused
+from context_service.retrieval.documents.kinds import PAGE_END, Reason, Refused
 
 PAGES_MAX = 5_000
 
@@ -43,7 +43,7 @@ def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
     if pages > PAGES_MAX:
         raise Refused(Reason.TOO_MANY_PAGES, f"it has {pages} pages; {PAGES_MAX} are read")
     for number in range(pages):
-        yield _page(document, number, pdfium) + "\n\n"
+        yield _page(document, number, pdfium).replace(PAGE_END, " ") + "\n" + PAGE_END
 
 
 def _page(document: Any, number: int, pdfium: Any) -> str:

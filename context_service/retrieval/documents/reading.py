@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from context_service.retrieval.documents.kinds import Kind, Reason, Unread
+from context_service.retrieval.documents.kinds import PAGE_END, PAGED, Kind, Reason, Unread
 from service_runtime import confined
 from service_runtime.confined import Ended
 
@@ -32,6 +33,7 @@ class FileText:
 
     text: str  # without NUL, which Postgres does not store
     is_cut: bool  # there was more of it
+    page_starts: Sequence[int] = ()  # where pages begin, in characters; empty: it is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +79,10 @@ class DocumentReader:
         if outcome.ended is not Ended.WELL:
             reason, detail = _WHY[outcome.ended]
             return Unread(reason=reason, detail=f"{detail} ({outcome.detail})" if outcome.detail else detail)
-        return _answer(outcome.output)
+        return _answer(kind, outcome.output)
 
 
-def _answer(output: bytes) -> FileText | Unread:
+def _answer(kind: Kind, output: bytes) -> FileText | Unread:
     """Return what a child answered, which may be anything, had a file taken it over."""
     head, _, text = output.partition(b"\n")
     try:
@@ -88,6 +90,12 @@ def _answer(output: bytes) -> FileText | Unread:
         if "reason" in answer:
             detail = str(answer["detail"])[:300].encode(errors="replace").decode().replace("\0", " ")
             return Unread(reason=Reason(answer["reason"]), detail=detail)
-        return FileText(text=text.decode(errors="replace").replace("\0", " "), is_cut=answer["is_cut"] is True)
+        said = text.decode(errors="replace").replace("\0", " ")
+        pages = said.split(PAGE_END) if kind in PAGED else []
+        return FileText(
+            text="\n".join(pages) if pages else said,
+            is_cut=answer["is_cut"] is True,
+            page_starts=tuple(accumulate((len(one) + 1 for one in pages[:-1]), initial=0)) if pages else (),
+        )
     except (ValueError, KeyError, TypeError, RecursionError):
         return Unread(reason=Reason.BROKEN, detail="the parser answered nothing that can be read")

@@ -46,6 +46,7 @@ class Asker:
     query: Callable[..., Awaitable[Answer]]
     text: Callable[..., Awaitable[str]]
     providers: Callable[..., Awaitable[Answer]]
+    list_text: Callable[..., Awaitable[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +54,18 @@ class World:
     """Services, and where MCP is."""
 
     opened: Opened
-    mcp_url: str
+    mcp_urls: dict[str, str]  # on MCP's own port ("mcp"), and beside JSON ("http")
 
 
 @pytest.fixture(scope="module")
 async def world(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     folder: Path = tmp_path_factory.mktemp("query")
-    port = free_port()
+    mcp_port = free_port()
     async with AsyncExitStack() as stack:
         with installed(folder / "packages"):  # it is looked for once, at the start
-            made = await stack.enter_async_context(opened(postgres, folder / "blobs", mcp_port=port))
-        yield World(opened=made, mcp_url=f"http://127.0.0.1:{port}/mcp/query")
+            made = await stack.enter_async_context(opened(postgres, folder / "blobs", mcp_port=mcp_port, http=True))
+        ports = {"mcp": mcp_port, "http": dict(made.addresses.http_ports)["context"]}
+        yield World(opened=made, mcp_urls={name: f"http://127.0.0.1:{port}/mcp/query" for name, port in ports.items()})
 
 
 @pytest.fixture(params=["grpc", "mcp"])
@@ -81,30 +83,40 @@ def over_grpc(world: World) -> Asker:
             raise refused(raised(error)) from None
 
     async def query(key: str = "plain", **fields: Any) -> Answer:
-        user = fields.pop("user", "")
-        return await plain(await call("QueryContext", request_of({**fields, "subject_user_id": user}), key))
+        named = {"subject_user_id": fields.pop("user", ""), "agent_id": fields.pop("agent", "")}
+        return await plain(await call("QueryContext", request_of({**fields, **named}), key))
 
     async def text(key: str = "plain", **fields: Any) -> str:
         return str((await query(key, **fields)).get("prompt_text", ""))
 
-    async def providers(key: str = "plain") -> Answer:
-        return await plain(await call("ListContextProviders", pb.ListContextProvidersRequest(), key))
+    async def providers(key: str = "plain", agent: str = "") -> Answer:
+        return await plain(await call("ListContextProviders", pb.ListContextProvidersRequest(agent_id=agent), key))
 
-    return Asker(transport="grpc", query=query, text=text, providers=providers)
+    async def list_text(key: str = "plain") -> str:
+        return str(await providers(key))
+
+    return Asker(transport="grpc", query=query, text=text, providers=providers, list_text=list_text)
 
 
-def over_mcp(world: World) -> Asker:
-    @asynccontextmanager
-    async def connected(key: str, user: str) -> AsyncIterator[Client]:
-        headers = {"authorization": f"Bearer {key}"} | ({"x-subject-user-id": user} if user else {})
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http_client,
-            Client(streamable_http_client(world.mcp_url, http_client=http_client)) as client,
-        ):
-            yield client
+@asynccontextmanager
+async def connected(
+    world: World, key: str, user: str = "", agent: str = "", *, door: str = "mcp"
+) -> AsyncIterator[Client]:
+    """Connect to MCP; the user and the agent are the connection's."""
+    named = {"x-subject-user-id": user, "x-agent-id": agent}
+    headers = {"authorization": f"Bearer {key}"} | {name: value for name, value in named.items() if value}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http_client,
+        Client(streamable_http_client(world.mcp_urls[door], http_client=http_client)) as client,
+    ):
+        yield client
 
-    async def call(tool: str, arguments: Answer, key: str, user: str = "") -> Any:
-        async with connected(key, user) as client:
+
+def over_mcp(world: World, door: str = "mcp") -> Asker:
+    """Return who asks over MCP, on one of the ports that have it."""
+
+    async def call(tool: str, arguments: Answer, key: str, user: str = "", agent: str = "") -> Any:
+        async with connected(world, key, user, agent, door=door) as client:
             result = await client.call_tool(tool, arguments)
         if result.is_error:
             error = json.loads(result.content[0].text)["error"]
@@ -113,16 +125,19 @@ def over_mcp(world: World) -> Asker:
         return result
 
     async def query(key: str = "plain", **fields: Any) -> Answer:
-        user = fields.pop("user", "")
-        return (await call("query_context", fields, key, user)).structured_content
+        who = fields.pop("user", ""), fields.pop("agent", "")
+        return (await call("query_context", fields, key, *who)).structured_content
 
     async def text(key: str = "plain", **fields: Any) -> str:
         return (await call("query_context", fields, key)).content[0].text
 
-    async def providers(key: str = "plain") -> Answer:
-        return (await call("list_context_providers", {}, key)).structured_content
+    async def providers(key: str = "plain", agent: str = "") -> Answer:
+        return (await call("list_context_providers", {}, key, agent=agent)).structured_content
 
-    return Asker(transport="mcp", query=query, text=text, providers=providers)
+    async def list_text(key: str = "plain") -> str:
+        return (await call("list_context_providers", {}, key)).content[0].text
+
+    return Asker(transport="mcp", query=query, text=text, providers=providers, list_text=list_text)
 
 
 def request_of(fields: Answer) -> pb.QueryContextRequest:

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_service.query import answers
-from context_service.query.facts import fact_of
 from context_service.query.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.hits import Hit
+from context_service.retrieval.facts import fact_of, look_of
+from context_service.retrieval.terms import terms_of
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 QUESTION = "When was the renewal of Acme signed?"
@@ -123,6 +124,53 @@ def test_what_differs_in_anything_that_matters_stays_two(one, other):
 )
 def test_facts_are_the_same_however_they_are_written(one, other):
     assert fact_of(one) == fact_of(other) != ()
+    hits, _ = fused("contract of Acme", [candidate("a", "1", one), candidate("b", "2", other)])
+    assert len(hits) == 1
+
+
+# Writings of one thing each.
+WRITINGS = [
+    *[
+        ("Acme", "ACME", "\uff21cme"),
+        ("acme's", "acme\u2019s"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("re-use", "re use"),
+        ("the of", "of"),
+    ],
+    *[("can't", "cannot", "can not"), ("isn't", "is not"), ("mightn\u2019t", "might not"), ("won't", "will not")],
+    *[
+        ("shan't", "shall not"),
+        ("needn't", "need not"),
+        ("5kg", "5 kg", "\uff15 kg"),
+        ("1,234", "1234"),
+    ],
+    *[("3rd of May 2026", "May 3, 2026", "2026-05-03"), ("in May", "in may"), ("1.5", "1.5,"), ("\ufb01rm", "firm")],
+    *[
+        ("a_b", "a _ b"),
+        ("\u5408\u540c\u5df2\u7ecf", "\u5408\u540c\u5df2\u7ecf!"),
+        ("x" * 70, "X" * 70),
+        ("12:30", "12:30."),
+        ("40 %", "40%"),
+    ],
+]
+
+
+@given(
+    st.lists(st.sampled_from(WRITINGS), min_size=1, max_size=6).flatmap(
+        lambda said: st.tuples(*[st.tuples(st.sampled_from(one), st.sampled_from(one)) for one in said])
+    )
+)
+def test_texts_that_say_the_same_look_the_same(pairs):
+    """So that what others say need not be known, and what is only written otherwise is one hit."""
+    one, other = (" ".join(written[place] for written in pairs) for place in (0, 1))
+    if fact_of(one) == fact_of(other):
+        assert look_of(one, terms_of(one)) == look_of(other, terms_of(other))
+
+
+@pytest.mark.parametrize("writings", WRITINGS, ids=str)
+def test_writings_of_one_thing_are_one_fact(writings):
+    """Or the property above would say little."""
+    assert len({fact_of(f"{one} of Acme was sold today") for one in writings}) == 1
 
 
 def test_trust_and_freshness_move_only_what_is_equal():

@@ -13,8 +13,13 @@ from context_service.contexts.artifact_rows import ArtifactRows
 from context_service.contexts.index_state import IndexStates
 from context_service.contexts.log import Log
 from context_service.contexts.recall import Recalling
+from context_service.knowledge.asked_pages import AskedPages
+from context_service.knowledge.memory_rows import MemoryRows
+from context_service.knowledge.recalling import MemoryRecalling
 from context_service.query.checking import LOOKED_AT_MAX, Malformed, checked
 from context_service.query.contexts import NamedContexts
+from context_service.query.hits import MemoryMode
+from context_service.query.memory import UserMemories
 from context_service.query.providers import (
     Answered,
     Asked,
@@ -25,12 +30,13 @@ from context_service.query.providers import (
     State,
     installed,
 )
+from context_service.query.wiki import WikiPages
 from context_service.query.workspace import Workspace
 from context_service.retrieval.passages import Passages
 from context_service.tokens import TokenCounter
 from context_service.working_memory.asked import AskedRecords, excerpt
 from context_service.working_memory.search import Searches
-from tests.conformance.context_provider import AskedProvider, ContextProviderConformance
+from tests.conformance.context_provider import AskedProvider, ContextProviderConformance, found
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.query.conftest import World
 from tests.context_service.query.test_query import written
@@ -51,7 +57,18 @@ class TestWorkspace(ContextProviderConformance):
         await written(world, "The gondola of nobody in particular.", name="nobody.md")
         database = world.opened.database
         searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
-        provider = Workspace(AskedRecords(database, Passages(database), searches))
+        provider = Workspace(AskedRecords(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
+        return native(provider, Asked(query="Which gondola is it?", limit=10))
+
+
+class TestWiki(ContextProviderConformance):
+    @pytest.fixture
+    async def asked_provider(self, world: World) -> AskedProvider:
+        for number in range(3):
+            page = {"slug": f"gondola-{number}", "title": "Gondola", "markdown": f"The gondola of Venice, {number}."}
+            await world.opened.caller.of("ada").call("PutPage", page=page)
+        database = world.opened.database
+        provider = WikiPages(AskedPages(database, Passages(database), meaning=None))
         return native(provider, Asked(query="Which gondola is it?", limit=10))
 
 
@@ -65,16 +82,47 @@ class TestNamedContexts(ContextProviderConformance):
         database = world.opened.database
         passages = Passages(database)
         log = Log(database, passages)
+        artifacts = ArtifactRows(log, passages)
         recalling = Recalling(
             log,
-            ArtifactRows(log, passages),
+            artifacts,
             passages,
             TokenCounter(),
             index=IndexStates(database, log, []),
             meaning=None,
         )
         ids = tuple(UUID(one.context_id) for one in said)
-        return native(NamedContexts(log, recalling), Asked(query="Which gondola is it?", limit=10, context_ids=ids))
+        return native(
+            NamedContexts(log, artifacts, recalling), Asked(query="Which gondola is it?", limit=10, context_ids=ids)
+        )
+
+
+class TestUserMemories(ContextProviderConformance):
+    @pytest.fixture
+    async def asked_provider(self, world: World) -> AskedProvider:
+        for number in range(3):
+            said = {"text": f"The gondola of Venice has seat {number}."}
+            await world.opened.caller.of("ada").call("RetainMemory", memory=said)
+        database = world.opened.database
+        remembering = MemoryRecalling(database, MemoryRows(model=""), Passages(database), meaning=None)
+        asked = Asked(query="Which gondola is it?", limit=10, memory_mode=MemoryMode.RECALL)
+        return native(UserMemories(remembering), asked)
+
+    @pytest.mark.parametrize("mode", [None, MemoryMode.REFLECT])
+    async def test_it_reflects_unless_it_is_told_not_to(self, asked_provider, mode):
+        answered = await self.answer(asked_provider, memory_mode=mode)
+        (hit,) = answered.hits
+        ids = str(hit.metadata["memory_ids"]).split(",")
+        assert hit.metadata["memory_count"] >= len(ids) >= 3
+        recalled = await self.answer(asked_provider, limit=100)
+        assert set(ids) <= {one.source_id for one in recalled.hits}
+        assert (answered.mode, recalled.mode) == ("REFLECT (words)", "RECALL (words)")
+        again = await self.answer(asked_provider, memory_mode=mode, is_second_pass=True)
+        assert again.hits == ()
+
+    async def test_without_a_user_it_is_skipped_and_says_why(self, asked_provider):
+        answered = await found(asked_provider.provider, asked_provider.asked, PRINCIPAL)
+        assert (answered.state, answered.reason.partition(":")[0]) == (State.SKIPPED, "SUBJECT_REQUIRED")
 
 
 class TestStub(ContextProviderConformance):
@@ -193,7 +241,7 @@ def test_an_id_of_ours_cannot_be_taken(tmp_path, monkeypatch):
     with stubs.installed(tmp_path, [f"{stubs.__name__}:Made"]), pytest.raises(ProviderInvalid, match="two"):
         from context_service.query.providers import native as row
 
-        Providers([row(Workspace(None), trust=1), *installed()])  # type: ignore[arg-type]
+        Providers([row(Workspace(None, None, depth_max=1), trust=1), *installed()])  # type: ignore[arg-type]
 
 
 async def test_one_that_opens_something_is_entered_and_left(postgres, tmp_path, monkeypatch):

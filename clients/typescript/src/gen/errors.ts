@@ -84,6 +84,21 @@ export class ErasureNotFound extends NotFound {
   static override readonly reason: string = "ERASURE_NOT_FOUND";
 }
 
+/** There is no test of sources with this id, or not any more. */
+export class SourceTestNotFound extends NotFound {
+  static override readonly reason: string = "SOURCE_TEST_NOT_FOUND";
+}
+
+/** There is no memory with this id that the caller may see, or it was forgotten. */
+export class MemoryNotFound extends NotFound {
+  static override readonly reason: string = "MEMORY_NOT_FOUND";
+}
+
+/** There is no page of this id or name that the caller may see, or it has not this version, or not any more. */
+export class PageNotFound extends NotFound {
+  static override readonly reason: string = "PAGE_NOT_FOUND";
+}
+
 /** The context has no message with this id, or it is retracted. */
 export class MessageNotFound extends NotFound {
   static override readonly reason: string = "MESSAGE_NOT_FOUND";
@@ -109,9 +124,44 @@ export class PinNotFound extends NotFound {
   static override readonly reason: string = "PIN_NOT_FOUND";
 }
 
+/** The window has no such checkpoint, or no longer. */
+export class CheckpointNotFound extends NotFound {
+  static override readonly reason: string = "CHECKPOINT_NOT_FOUND";
+}
+
 /** The context has nothing that this ref names: see ExpandRequest for their forms. */
 export class RefNotFound extends NotFound {
   static override readonly reason: string = "REF_NOT_FOUND";
+}
+
+/** There is no agent with this id that the caller may ask for. */
+export class AgentNotFound extends NotFound {
+  static override readonly reason: string = "AGENT_NOT_FOUND";
+}
+
+/** There is no template of agents with this id. */
+export class AgentTemplateNotFound extends NotFound {
+  static override readonly reason: string = "AGENT_TEMPLATE_NOT_FOUND";
+}
+
+/** There is no knowledge base with this name that the caller may see. */
+export class KnowledgeBaseNotFound extends NotFound {
+  static override readonly reason: string = "KNOWLEDGE_BASE_NOT_FOUND";
+}
+
+/** There is no document with this id in the knowledge base. */
+export class DocumentNotFound extends NotFound {
+  static override readonly reason: string = "DOCUMENT_NOT_FOUND";
+}
+
+/** There is no MCP server with this id. */
+export class McpServerNotFound extends NotFound {
+  static override readonly reason: string = "MCP_SERVER_NOT_FOUND";
+}
+
+/** The MCP server has no tool of this name, or has it no more. */
+export class McpToolNotFound extends NotFound {
+  static override readonly reason: string = "MCP_TOOL_NOT_FOUND";
 }
 
 /** What a ref names was retracted: nobody can read it any more. */
@@ -160,6 +210,11 @@ export class MappingExists extends AlreadyExists {
   static override readonly reason: string = "MAPPING_EXISTS";
 }
 
+/** A slug or an alias leads to another page: its `slug` in the metadata. */
+export class PageNameTaken extends AlreadyExists {
+  static override readonly reason: string = "PAGE_NAME_TAKEN";
+}
+
 /** The id is that of another message of the context. */
 export class MessageExists extends AlreadyExists {
   static override readonly reason: string = "MESSAGE_EXISTS";
@@ -191,10 +246,55 @@ export class WindowBehind extends Aborted {
   static override readonly reason: string = "WINDOW_BEHIND";
 }
 
+/** The window has another epoch than was expected, or than its fold was prepared for: `epoch` in the metadata. */
+export class FoldStale extends Aborted {
+  static override readonly reason: string = "FOLD_STALE";
+}
+
+/** The log has messages behind the one that the caller knows as its last. Nothing was done. */
+export class LogMoved extends Aborted {
+  static override readonly reason: string = "LOG_MOVED";
+}
+
 /** The state forbids it, and trying again does not help. */
 export class FailedPrecondition extends ContextKeepError {
   static override readonly code: StatusCode = "FAILED_PRECONDITION";
   static override readonly reason: string = "FAILED_PRECONDITION";
+}
+
+/** The service has no key to store secrets by: its operator sets SECRETS_KEY. */
+export class SecretsKeyMissing extends FailedPrecondition {
+  static override readonly reason: string = "SECRETS_KEY_MISSING";
+}
+
+/** The key that a secret was stored by is none of the service's any more: say the secret again. */
+export class SecretUnreadable extends FailedPrecondition {
+  static override readonly reason: string = "SECRET_UNREADABLE";
+}
+
+/** Nothing is sent to this address: it is no public one, and the operator does not list it. */
+export class AddressRefused extends FailedPrecondition {
+  static override readonly reason: string = "ADDRESS_REFUSED";
+}
+
+/** The MCP server cannot be asked, as it answers now; the message says what is wrong with it. */
+export class McpServerFailed extends FailedPrecondition {
+  static override readonly reason: string = "MCP_SERVER_FAILED";
+}
+
+/** The MCP tool does not declare that it is read-only, or nobody that searching with it does no harm. */
+export class McpToolNotDeclared extends FailedPrecondition {
+  static override readonly reason: string = "MCP_TOOL_NOT_DECLARED";
+}
+
+/** The definition of the MCP tool is another one than the one that was read. */
+export class McpToolChanged extends FailedPrecondition {
+  static override readonly reason: string = "MCP_TOOL_CHANGED";
+}
+
+/** Agents have the template: put them without it first. */
+export class AgentTemplateInUse extends FailedPrecondition {
+  static override readonly reason: string = "AGENT_TEMPLATE_IN_USE";
 }
 
 /** The record is archived; read it with `include_archived`. */
@@ -237,6 +337,11 @@ export class MappingBuiltIn extends FailedPrecondition {
   static override readonly reason: string = "MAPPING_BUILT_IN";
 }
 
+/** Memories changed since the dry run: another one says what would be done now. */
+export class PlanOutdated extends FailedPrecondition {
+  static override readonly reason: string = "PLAN_OUTDATED";
+}
+
 /** The context takes no more messages. */
 export class ContextClosed extends FailedPrecondition {
   static override readonly reason: string = "CONTEXT_CLOSED";
@@ -257,9 +362,19 @@ export class ArtifactComplete extends FailedPrecondition {
   static override readonly reason: string = "ARTIFACT_COMPLETE";
 }
 
+/** The tenant's changes are not kept: `StartChanges` was not called, or has not answered yet. */
+export class ChangesNotStarted extends FailedPrecondition {
+  static override readonly reason: string = "CHANGES_NOT_STARTED";
+}
+
 /** There is nothing to fold: what a window shows is folded as far as it can be. */
 export class FoldNoProgress extends FailedPrecondition {
   static override readonly reason: string = "FOLD_NO_PROGRESS";
+}
+
+/** No fold of the window was prepared since it has its config. */
+export class FoldNotPrepared extends FailedPrecondition {
+  static override readonly reason: string = "FOLD_NOT_PREPARED";
 }
 
 /** A position lies past the end. */
@@ -271,6 +386,11 @@ export class OutOfRange extends ContextKeepError {
 /** The byte range starts past the end of the blob: `size_bytes` in the metadata. */
 export class RangePastEnd extends OutOfRange {
   static override readonly reason: string = "RANGE_PAST_END";
+}
+
+/** Changes behind the place are forgotten. Take a new place, then read everything anew. */
+export class ChangesExpired extends OutOfRange {
+  static override readonly reason: string = "CHANGES_EXPIRED";
 }
 
 /** The upload is not at the offset of this part yet: `offset_bytes` in the metadata is where the next one begins. */
@@ -349,6 +469,11 @@ export class Unauthenticated extends ContextKeepError {
 export class PermissionDenied extends ContextKeepError {
   static override readonly code: StatusCode = "PERMISSION_DENIED";
   static override readonly reason: string = "PERMISSION_DENIED";
+}
+
+/** The policy of the agent, or of its template, has not the provider or family that is named: `provider`. */
+export class ProviderNotAllowed extends PermissionDenied {
+  static override readonly reason: string = "PROVIDER_NOT_ALLOWED";
 }
 
 /** A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again. */

@@ -37,6 +37,12 @@ class ProviderState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PROVIDER_STATE_ERROR: _ClassVar[ProviderState]
     PROVIDER_STATE_TIMEOUT: _ClassVar[ProviderState]
     PROVIDER_STATE_STALE: _ClassVar[ProviderState]
+
+class MemoryQueryMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEMORY_QUERY_MODE_UNSPECIFIED: _ClassVar[MemoryQueryMode]
+    MEMORY_QUERY_MODE_RECALL: _ClassVar[MemoryQueryMode]
+    MEMORY_QUERY_MODE_REFLECT: _ClassVar[MemoryQueryMode]
 QUERY_MODE_UNSPECIFIED: QueryMode
 QUERY_MODE_RESULTS: QueryMode
 QUERY_MODE_ANSWER: QueryMode
@@ -53,9 +59,12 @@ PROVIDER_STATE_SKIPPED: ProviderState
 PROVIDER_STATE_ERROR: ProviderState
 PROVIDER_STATE_TIMEOUT: ProviderState
 PROVIDER_STATE_STALE: ProviderState
+MEMORY_QUERY_MODE_UNSPECIFIED: MemoryQueryMode
+MEMORY_QUERY_MODE_RECALL: MemoryQueryMode
+MEMORY_QUERY_MODE_REFLECT: MemoryQueryMode
 
 class QueryContextRequest(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "providers", "provider_options", "context_ids", "tokens_max", "time_from", "time_to", "explain", "subject_user_id", "agent_id", "expand_refs")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +78,8 @@ class QueryContextRequest(_message.Message):
     TIME_TO_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPAND_REFS_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -82,7 +93,9 @@ class QueryContextRequest(_message.Message):
     time_to: _timestamp_pb2.Timestamp
     explain: bool
     subject_user_id: str
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    agent_id: str
+    expand_refs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., providers: _Optional[_Union[ProviderSelection, _Mapping]] = ..., provider_options: _Optional[_Union[ProviderOptions, _Mapping]] = ..., context_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., explain: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expand_refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ProviderSelection(_message.Message):
     __slots__ = ("ids", "families")
@@ -93,10 +106,18 @@ class ProviderSelection(_message.Message):
     def __init__(self, ids: _Optional[_Iterable[str]] = ..., families: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ProviderOptions(_message.Message):
-    __slots__ = ("workspace",)
+    __slots__ = ("workspace", "memory")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
     workspace: WorkspaceOptions
-    def __init__(self, workspace: _Optional[_Union[WorkspaceOptions, _Mapping]] = ...) -> None: ...
+    memory: MemoryOptions
+    def __init__(self, workspace: _Optional[_Union[WorkspaceOptions, _Mapping]] = ..., memory: _Optional[_Union[MemoryOptions, _Mapping]] = ...) -> None: ...
+
+class MemoryOptions(_message.Message):
+    __slots__ = ("query_mode",)
+    QUERY_MODE_FIELD_NUMBER: _ClassVar[int]
+    query_mode: MemoryQueryMode
+    def __init__(self, query_mode: _Optional[_Union[MemoryQueryMode, str]] = ...) -> None: ...
 
 class WorkspaceOptions(_message.Message):
     __slots__ = ("node_ids",)
@@ -105,7 +126,7 @@ class WorkspaceOptions(_message.Message):
     def __init__(self, node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class QueryContextResponse(_message.Message):
-    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained")
+    __slots__ = ("asked", "hits", "providers", "answer", "prompt_text", "prompt_tokens", "trace_id", "duration_ms", "explained", "expanded")
     ASKED_FIELD_NUMBER: _ClassVar[int]
     HITS_FIELD_NUMBER: _ClassVar[int]
     PROVIDERS_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +136,7 @@ class QueryContextResponse(_message.Message):
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     DURATION_MS_FIELD_NUMBER: _ClassVar[int]
     EXPLAINED_FIELD_NUMBER: _ClassVar[int]
+    EXPANDED_FIELD_NUMBER: _ClassVar[int]
     asked: QueryAsked
     hits: _containers.RepeatedCompositeFieldContainer[QueryHit]
     providers: _containers.RepeatedCompositeFieldContainer[ProviderStatus]
@@ -124,10 +146,51 @@ class QueryContextResponse(_message.Message):
     trace_id: str
     duration_ms: int
     explained: _containers.RepeatedCompositeFieldContainer[ProviderHits]
-    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ...) -> None: ...
+    expanded: _containers.RepeatedCompositeFieldContainer[ExpandedRef]
+    def __init__(self, asked: _Optional[_Union[QueryAsked, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ProviderStatus, _Mapping]]] = ..., answer: _Optional[_Union[QueryAnswer, _Mapping]] = ..., prompt_text: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., trace_id: _Optional[str] = ..., duration_ms: _Optional[int] = ..., explained: _Optional[_Iterable[_Union[ProviderHits, _Mapping]]] = ..., expanded: _Optional[_Iterable[_Union[ExpandedRef, _Mapping]]] = ...) -> None: ...
+
+class ExpandedRef(_message.Message):
+    __slots__ = ("ref", "is_found", "text", "is_cut", "reason", "title", "scope", "as_of", "untrusted")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    IS_FOUND_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    UNTRUSTED_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    is_found: bool
+    text: str
+    is_cut: bool
+    reason: str
+    title: str
+    scope: QueryScope
+    as_of: _timestamp_pb2.Timestamp
+    untrusted: bool
+    def __init__(self, ref: _Optional[str] = ..., is_found: _Optional[bool] = ..., text: _Optional[str] = ..., is_cut: _Optional[bool] = ..., reason: _Optional[str] = ..., title: _Optional[str] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., untrusted: _Optional[bool] = ...) -> None: ...
+
+class StreamQueryContextResponse(_message.Message):
+    __slots__ = ("provider", "answer")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    provider: AnsweredProvider
+    answer: QueryContextResponse
+    def __init__(self, provider: _Optional[_Union[AnsweredProvider, _Mapping]] = ..., answer: _Optional[_Union[QueryContextResponse, _Mapping]] = ...) -> None: ...
+
+class AnsweredProvider(_message.Message):
+    __slots__ = ("status", "hits", "is_second_pass")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    IS_SECOND_PASS_FIELD_NUMBER: _ClassVar[int]
+    status: ProviderStatus
+    hits: _containers.RepeatedCompositeFieldContainer[QueryHit]
+    is_second_pass: bool
+    def __init__(self, status: _Optional[_Union[ProviderStatus, _Mapping]] = ..., hits: _Optional[_Iterable[_Union[QueryHit, _Mapping]]] = ..., is_second_pass: _Optional[bool] = ...) -> None: ...
 
 class QueryAsked(_message.Message):
-    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to")
+    __slots__ = ("query", "mode", "scope", "depth", "limit", "provider_ids", "context_ids", "node_ids", "tokens_max", "time_from", "time_to", "memory_query_mode", "agent_id")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +202,8 @@ class QueryAsked(_message.Message):
     TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
     TIME_FROM_FIELD_NUMBER: _ClassVar[int]
     TIME_TO_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_QUERY_MODE_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     query: str
     mode: QueryMode
     scope: QueryScope
@@ -150,7 +215,9 @@ class QueryAsked(_message.Message):
     tokens_max: int
     time_from: _timestamp_pb2.Timestamp
     time_to: _timestamp_pb2.Timestamp
-    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    memory_query_mode: MemoryQueryMode
+    agent_id: str
+    def __init__(self, query: _Optional[str] = ..., mode: _Optional[_Union[QueryMode, str]] = ..., scope: _Optional[_Union[QueryScope, str]] = ..., depth: _Optional[_Union[QueryDepth, str]] = ..., limit: _Optional[int] = ..., provider_ids: _Optional[_Iterable[str]] = ..., context_ids: _Optional[_Iterable[str]] = ..., node_ids: _Optional[_Iterable[str]] = ..., tokens_max: _Optional[int] = ..., time_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_query_mode: _Optional[_Union[MemoryQueryMode, str]] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class QueryHit(_message.Message):
     __slots__ = ("ref", "rank", "provider_id", "family", "title", "snippet", "score", "scope", "sources", "metadata_json", "as_of", "trust", "untrusted")
@@ -227,14 +294,16 @@ class ProviderStatus(_message.Message):
     def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., display_name: _Optional[str] = ..., state: _Optional[_Union[ProviderState, str]] = ..., reason: _Optional[str] = ..., duration_ms: _Optional[int] = ..., hit_count: _Optional[int] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., target: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
 
 class QueryAnswer(_message.Message):
-    __slots__ = ("text", "hit_refs", "method")
+    __slots__ = ("text", "hit_refs", "method", "reason")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     HIT_REFS_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     text: str
     hit_refs: _containers.RepeatedScalarFieldContainer[str]
     method: str
-    def __init__(self, text: _Optional[str] = ..., hit_refs: _Optional[_Iterable[str]] = ..., method: _Optional[str] = ...) -> None: ...
+    reason: str
+    def __init__(self, text: _Optional[str] = ..., hit_refs: _Optional[_Iterable[str]] = ..., method: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class ProviderHits(_message.Message):
     __slots__ = ("provider_id", "hits")
@@ -261,8 +330,10 @@ class ExplainedHit(_message.Message):
     def __init__(self, ref: _Optional[str] = ..., place: _Optional[int] = ..., own_score: _Optional[float] = ..., score: _Optional[float] = ..., title: _Optional[str] = ..., shown_in: _Optional[str] = ...) -> None: ...
 
 class ListContextProvidersRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("agent_id",)
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    def __init__(self, agent_id: _Optional[str] = ...) -> None: ...
 
 class ListContextProvidersResponse(_message.Message):
     __slots__ = ("providers",)
@@ -271,7 +342,7 @@ class ListContextProvidersResponse(_message.Message):
     def __init__(self, providers: _Optional[_Iterable[_Union[ContextProvider, _Mapping]]] = ...) -> None: ...
 
 class ContextProvider(_message.Message):
-    __slots__ = ("provider_id", "family", "display_name", "scopes", "is_default", "is_installed", "deadline_ms")
+    __slots__ = ("provider_id", "family", "display_name", "scopes", "is_default", "is_installed", "deadline_ms", "is_enabled", "is_allowed", "last_test")
     PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
     FAMILY_FIELD_NUMBER: _ClassVar[int]
     DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -279,6 +350,9 @@ class ContextProvider(_message.Message):
     IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
     IS_INSTALLED_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    IS_ENABLED_FIELD_NUMBER: _ClassVar[int]
+    IS_ALLOWED_FIELD_NUMBER: _ClassVar[int]
+    LAST_TEST_FIELD_NUMBER: _ClassVar[int]
     provider_id: str
     family: str
     display_name: str
@@ -286,4 +360,221 @@ class ContextProvider(_message.Message):
     is_default: bool
     is_installed: bool
     deadline_ms: int
-    def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., display_name: _Optional[str] = ..., scopes: _Optional[_Iterable[_Union[QueryScope, str]]] = ..., is_default: _Optional[bool] = ..., is_installed: _Optional[bool] = ..., deadline_ms: _Optional[int] = ...) -> None: ...
+    is_enabled: bool
+    is_allowed: bool
+    last_test: LastTest
+    def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., display_name: _Optional[str] = ..., scopes: _Optional[_Iterable[_Union[QueryScope, str]]] = ..., is_default: _Optional[bool] = ..., is_installed: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., is_enabled: _Optional[bool] = ..., is_allowed: _Optional[bool] = ..., last_test: _Optional[_Union[LastTest, _Mapping]] = ...) -> None: ...
+
+class LastTest(_message.Message):
+    __slots__ = ("state", "duration_ms", "tested_at")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    TESTED_AT_FIELD_NUMBER: _ClassVar[int]
+    state: ProviderState
+    duration_ms: int
+    tested_at: _timestamp_pb2.Timestamp
+    def __init__(self, state: _Optional[_Union[ProviderState, str]] = ..., duration_ms: _Optional[int] = ..., tested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetQueryPolicyRequest(_message.Message):
+    __slots__ = ("subject_user_id", "agent_id")
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    subject_user_id: str
+    agent_id: str
+    def __init__(self, subject_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
+
+class GetQueryPolicyResponse(_message.Message):
+    __slots__ = ("providers", "target", "agent_id", "template_id")
+    PROVIDERS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_ID_FIELD_NUMBER: _ClassVar[int]
+    providers: _containers.RepeatedCompositeFieldContainer[ProviderPolicy]
+    target: WorkspaceTarget
+    agent_id: str
+    template_id: str
+    def __init__(self, providers: _Optional[_Iterable[_Union[ProviderPolicy, _Mapping]]] = ..., target: _Optional[_Union[WorkspaceTarget, _Mapping]] = ..., agent_id: _Optional[str] = ..., template_id: _Optional[str] = ...) -> None: ...
+
+class ProviderPolicy(_message.Message):
+    __slots__ = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "setting", "is_allowed", "refused_by")
+    PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
+    FAMILY_FIELD_NUMBER: _ClassVar[int]
+    IS_ENABLED_FIELD_NUMBER: _ClassVar[int]
+    IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    SETTING_FIELD_NUMBER: _ClassVar[int]
+    IS_ALLOWED_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_BY_FIELD_NUMBER: _ClassVar[int]
+    provider_id: str
+    family: str
+    is_enabled: bool
+    is_default: bool
+    deadline_ms: int
+    setting: ProviderSetting
+    is_allowed: bool
+    refused_by: str
+    def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., is_enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., setting: _Optional[_Union[ProviderSetting, _Mapping]] = ..., is_allowed: _Optional[bool] = ..., refused_by: _Optional[str] = ...) -> None: ...
+
+class WorkspaceTarget(_message.Message):
+    __slots__ = ("whose", "node_ids")
+    WHOSE_FIELD_NUMBER: _ClassVar[int]
+    NODE_IDS_FIELD_NUMBER: _ClassVar[int]
+    whose: str
+    node_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, whose: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ProviderSetting(_message.Message):
+    __slots__ = ("provider_id", "enabled", "is_default", "deadline_ms", "workspace")
+    PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    provider_id: str
+    enabled: bool
+    is_default: bool
+    deadline_ms: int
+    workspace: WorkspaceOptions
+    def __init__(self, provider_id: _Optional[str] = ..., enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., workspace: _Optional[_Union[WorkspaceOptions, _Mapping]] = ...) -> None: ...
+
+class UpdateProviderSettingRequest(_message.Message):
+    __slots__ = ("setting", "reset", "request_id")
+    SETTING_FIELD_NUMBER: _ClassVar[int]
+    RESET_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    setting: ProviderSetting
+    reset: _containers.RepeatedScalarFieldContainer[str]
+    request_id: str
+    def __init__(self, setting: _Optional[_Union[ProviderSetting, _Mapping]] = ..., reset: _Optional[_Iterable[str]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateProviderSettingResponse(_message.Message):
+    __slots__ = ("setting",)
+    SETTING_FIELD_NUMBER: _ClassVar[int]
+    setting: ProviderSetting
+    def __init__(self, setting: _Optional[_Union[ProviderSetting, _Mapping]] = ...) -> None: ...
+
+class RunSourceTestRequest(_message.Message):
+    __slots__ = ("question", "replay_of", "label")
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_OF_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    question: QueryContextRequest
+    replay_of: str
+    label: str
+    def __init__(self, question: _Optional[_Union[QueryContextRequest, _Mapping]] = ..., replay_of: _Optional[str] = ..., label: _Optional[str] = ...) -> None: ...
+
+class RunSourceTestResponse(_message.Message):
+    __slots__ = ("test",)
+    TEST_FIELD_NUMBER: _ClassVar[int]
+    test: SourceTest
+    def __init__(self, test: _Optional[_Union[SourceTest, _Mapping]] = ...) -> None: ...
+
+class SourceTest(_message.Message):
+    __slots__ = ("test_id", "created_at", "created_by", "owner_user_id", "label", "replay_of", "question", "warnings", "hit_count", "duration_ms", "answer")
+    TEST_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_OF_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    HIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    test_id: str
+    created_at: _timestamp_pb2.Timestamp
+    created_by: str
+    owner_user_id: str
+    label: str
+    replay_of: str
+    question: QueryContextRequest
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    hit_count: int
+    duration_ms: int
+    answer: QueryContextResponse
+    def __init__(self, test_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., label: _Optional[str] = ..., replay_of: _Optional[str] = ..., question: _Optional[_Union[QueryContextRequest, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., hit_count: _Optional[int] = ..., duration_ms: _Optional[int] = ..., answer: _Optional[_Union[QueryContextResponse, _Mapping]] = ...) -> None: ...
+
+class ListSourceTestsRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListSourceTestsResponse(_message.Message):
+    __slots__ = ("tests", "next_page_token")
+    TESTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tests: _containers.RepeatedCompositeFieldContainer[SourceTest]
+    next_page_token: str
+    def __init__(self, tests: _Optional[_Iterable[_Union[SourceTest, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetSourceTestRequest(_message.Message):
+    __slots__ = ("test_id",)
+    TEST_ID_FIELD_NUMBER: _ClassVar[int]
+    test_id: str
+    def __init__(self, test_id: _Optional[str] = ...) -> None: ...
+
+class GetSourceTestResponse(_message.Message):
+    __slots__ = ("test",)
+    TEST_FIELD_NUMBER: _ClassVar[int]
+    test: SourceTest
+    def __init__(self, test: _Optional[_Union[SourceTest, _Mapping]] = ...) -> None: ...
+
+class CompareSourceTestsRequest(_message.Message):
+    __slots__ = ("test_id", "other_test_id")
+    TEST_ID_FIELD_NUMBER: _ClassVar[int]
+    OTHER_TEST_ID_FIELD_NUMBER: _ClassVar[int]
+    test_id: str
+    other_test_id: str
+    def __init__(self, test_id: _Optional[str] = ..., other_test_id: _Optional[str] = ...) -> None: ...
+
+class CompareSourceTestsResponse(_message.Message):
+    __slots__ = ("hits", "providers")
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    PROVIDERS_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[ComparedHit]
+    providers: _containers.RepeatedCompositeFieldContainer[ComparedProvider]
+    def __init__(self, hits: _Optional[_Iterable[_Union[ComparedHit, _Mapping]]] = ..., providers: _Optional[_Iterable[_Union[ComparedProvider, _Mapping]]] = ...) -> None: ...
+
+class ComparedHit(_message.Message):
+    __slots__ = ("ref", "title", "rank", "other_rank")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    OTHER_RANK_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    title: str
+    rank: int
+    other_rank: int
+    def __init__(self, ref: _Optional[str] = ..., title: _Optional[str] = ..., rank: _Optional[int] = ..., other_rank: _Optional[int] = ...) -> None: ...
+
+class ComparedProvider(_message.Message):
+    __slots__ = ("provider_id", "state", "other_state", "duration_ms", "other_duration_ms", "hit_count", "other_hit_count")
+    PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    OTHER_STATE_FIELD_NUMBER: _ClassVar[int]
+    DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    OTHER_DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    HIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    OTHER_HIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    provider_id: str
+    state: ProviderState
+    other_state: ProviderState
+    duration_ms: int
+    other_duration_ms: int
+    hit_count: int
+    other_hit_count: int
+    def __init__(self, provider_id: _Optional[str] = ..., state: _Optional[_Union[ProviderState, str]] = ..., other_state: _Optional[_Union[ProviderState, str]] = ..., duration_ms: _Optional[int] = ..., other_duration_ms: _Optional[int] = ..., hit_count: _Optional[int] = ..., other_hit_count: _Optional[int] = ...) -> None: ...
+
+class DeleteSourceTestRequest(_message.Message):
+    __slots__ = ("test_id",)
+    TEST_ID_FIELD_NUMBER: _ClassVar[int]
+    test_id: str
+    def __init__(self, test_id: _Optional[str] = ...) -> None: ...
+
+class DeleteSourceTestResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

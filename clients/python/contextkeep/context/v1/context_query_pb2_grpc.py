@@ -28,7 +28,8 @@ if _version_not_supported:
 class ContextQueryStub:
     """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
 
-    A provider is one searchable thing: `workspace` (working memory), `context` (contexts that are named), and those that an operator installs.
+    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
+    (contexts that are named), and those that an operator installs.
     Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
     """
 
@@ -43,17 +44,58 @@ class ContextQueryStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextResponse.FromString,
                 _registered_method=True)
+        self.StreamQueryContext = channel.unary_stream(
+                '/contextkeep.context.v1.ContextQuery/StreamQueryContext',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.StreamQueryContextResponse.FromString,
+                _registered_method=True)
         self.ListContextProviders = channel.unary_unary(
                 '/contextkeep.context.v1.ContextQuery/ListContextProviders',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersResponse.FromString,
+                _registered_method=True)
+        self.GetQueryPolicy = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/GetQueryPolicy',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyResponse.FromString,
+                _registered_method=True)
+        self.UpdateProviderSetting = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/UpdateProviderSetting',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.FromString,
+                _registered_method=True)
+        self.RunSourceTest = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/RunSourceTest',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.FromString,
+                _registered_method=True)
+        self.ListSourceTests = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/ListSourceTests',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.FromString,
+                _registered_method=True)
+        self.GetSourceTest = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/GetSourceTest',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.FromString,
+                _registered_method=True)
+        self.CompareSourceTests = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/CompareSourceTests',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.FromString,
+                _registered_method=True)
+        self.DeleteSourceTest = channel.unary_unary(
+                '/contextkeep.context.v1.ContextQuery/DeleteSourceTest',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.FromString,
                 _registered_method=True)
 
 
 class ContextQueryServicer:
     """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
 
-    A provider is one searchable thing: `workspace` (working memory), `context` (contexts that are named), and those that an operator installs.
+    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
+    (contexts that are named), and those that an operator installs.
     Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
     """
 
@@ -68,14 +110,88 @@ class ContextQueryServicer:
 
         Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or family; a selection that
         is given and empty, or lacks a provider that `context_ids` or an option is for; a limit outside of 1 to 50; a malformed id or time),
-        LIMIT_EXCEEDED, PERMISSION_DENIED (`subject_user_id`).
+        LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED (PERMISSION_DENIED; the policy of the agent, or of its template, has not what the
+        violation names), PERMISSION_DENIED (`subject_user_id`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamQueryContext(self, request, context):
+        """Asks as QueryContext, and tells what each provider answered as soon as it has; the last message is what QueryContext answers.
+
+        A provider comes in the order in which it ended: those that are not asked first of all, one that is late when it is cancelled. A slow reader
+        holds up nobody, and the providers neither. If the caller cancels the stream, all providers that were asked are cancelled. It ends within the
+        deadline of the call with what there is; without one within 60 seconds.
+
+        What can be refused is refused before the first message, with the reasons of QueryContext. STREAM_IDLE: nobody read for too long.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListContextProviders(self, request, context):
-        """Lists the providers that there are, by id. It asks none of them.
+        """Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one. It asks none of them.
+        Reasons: AGENT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetQueryPolicy(self, request, context):
+        """Says what would hold for a question now: of each provider whether it may be asked, is asked by default and how long it has, and where the
+        workspace is searched. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateProviderSetting(self, request, context):
+        """Says of a provider, for the whole tenant, whether it may be asked, is asked by default, and how long it has. It holds for questions that
+        are asked from then on, at any replica, and stays until it is changed. Needs the scope `admin`.
+
+        Reasons: INVALID_ARGUMENT (an unknown provider; a field that is none of this provider), LIMIT_EXCEEDED, PERMISSION_DENIED (the scope; the
+        key is bound), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RunSourceTest(self, request, context):
+        """Asks a question by the same path as QueryContext, and keeps the whole answer with what each provider gave before merging. Nothing else is
+        written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
+        context that the question names. Needs the scope `admin`, as the calls below do.
+
+        Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`), SOURCE_TEST_NOT_FOUND
+        (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSourceTests(self, request, context):
+        """Lists the tests that are kept, the newest first, without their answers. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSourceTest(self, request, context):
+        """Reads a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompareSourceTests(self, request, context):
+        """Says what two tests differ in: hits by their ranks, and how each provider fared. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSourceTest(self, request, context):
+        """Removes a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -89,10 +205,50 @@ def add_ContextQueryServicer_to_server(servicer, server):
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextResponse.SerializeToString,
             ),
+            'StreamQueryContext': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamQueryContext,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.StreamQueryContextResponse.SerializeToString,
+            ),
             'ListContextProviders': grpc.unary_unary_rpc_method_handler(
                     servicer.ListContextProviders,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersResponse.SerializeToString,
+            ),
+            'GetQueryPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetQueryPolicy,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyResponse.SerializeToString,
+            ),
+            'UpdateProviderSetting': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateProviderSetting,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.SerializeToString,
+            ),
+            'RunSourceTest': grpc.unary_unary_rpc_method_handler(
+                    servicer.RunSourceTest,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.SerializeToString,
+            ),
+            'ListSourceTests': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSourceTests,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.SerializeToString,
+            ),
+            'GetSourceTest': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSourceTest,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.SerializeToString,
+            ),
+            'CompareSourceTests': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompareSourceTests,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.SerializeToString,
+            ),
+            'DeleteSourceTest': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSourceTest,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -105,7 +261,8 @@ def add_ContextQueryServicer_to_server(servicer, server):
 class ContextQuery:
     """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
 
-    A provider is one searchable thing: `workspace` (working memory), `context` (contexts that are named), and those that an operator installs.
+    A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
+    (contexts that are named), and those that an operator installs.
     Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
     """
 
@@ -137,6 +294,33 @@ class ContextQuery:
             _registered_method=True)
 
     @staticmethod
+    def StreamQueryContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/StreamQueryContext',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.QueryContextRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.StreamQueryContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListContextProviders(request,
             target,
             options=(),
@@ -153,6 +337,195 @@ class ContextQuery:
             '/contextkeep.context.v1.ContextQuery/ListContextProviders',
             contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListContextProvidersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetQueryPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/GetQueryPolicy',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetQueryPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateProviderSetting(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/UpdateProviderSetting',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.UpdateProviderSettingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RunSourceTest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/RunSourceTest',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.RunSourceTestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSourceTests(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/ListSourceTests',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.ListSourceTestsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSourceTest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/GetSourceTest',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.GetSourceTestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareSourceTests(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/CompareSourceTests',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.CompareSourceTestsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSourceTest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextQuery/DeleteSourceTest',
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__query__pb2.DeleteSourceTestResponse.FromString,
             options,
             channel_credentials,
             insecure,

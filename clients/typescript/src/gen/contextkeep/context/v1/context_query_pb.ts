@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_query.proto.
  */
 export const file_contextkeep_context_v1_context_query: GenFile = /*@__PURE__*/
-  fileDesc("Cipjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfcXVlcnkucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEiiQQKE1F1ZXJ5Q29udGV4dFJlcXVlc3QSDQoFcXVlcnkYASABKAkSLwoEbW9kZRgCIAEoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlNb2RlEjEKBXNjb3BlGAMgASgOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeVNjb3BlEjEKBWRlcHRoGAQgASgOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeURlcHRoEhIKBWxpbWl0GAUgASgFSACIAQESPAoJcHJvdmlkZXJzGAYgASgLMikuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlclNlbGVjdGlvbhJBChBwcm92aWRlcl9vcHRpb25zGAcgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck9wdGlvbnMSEwoLY29udGV4dF9pZHMYCCADKAkSEgoKdG9rZW5zX21heBgJIAEoBRItCgl0aW1lX2Zyb20YCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3RpbWVfdG8YCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YDCABKAgSFwoPc3ViamVjdF91c2VyX2lkGA0gASgJQggKBl9saW1pdCIyChFQcm92aWRlclNlbGVjdGlvbhILCgNpZHMYASADKAkSEAoIZmFtaWxpZXMYAiADKAkiTgoPUHJvdmlkZXJPcHRpb25zEjsKCXdvcmtzcGFjZRgBIAEoCzIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV29ya3NwYWNlT3B0aW9ucyIkChBXb3Jrc3BhY2VPcHRpb25zEhAKCG5vZGVfaWRzGAEgAygJIvUCChRRdWVyeUNvbnRleHRSZXNwb25zZRIxCgVhc2tlZBgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlBc2tlZBIuCgRoaXRzGAIgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeUhpdBI5Cglwcm92aWRlcnMYAyADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU3RhdHVzEjMKBmFuc3dlchgEIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlBbnN3ZXISEwoLcHJvbXB0X3RleHQYBSABKAkSFQoNcHJvbXB0X3Rva2VucxgGIAEoBRIQCgh0cmFjZV9pZBgHIAEoCRITCgtkdXJhdGlvbl9tcxgIIAEoBRI3CglleHBsYWluZWQYCSADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVySGl0cyLuAgoKUXVlcnlBc2tlZBINCgVxdWVyeRgBIAEoCRIvCgRtb2RlGAIgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeU1vZGUSMQoFc2NvcGUYAyABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5U2NvcGUSMQoFZGVwdGgYBCABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5RGVwdGgSDQoFbGltaXQYBSABKAUSFAoMcHJvdmlkZXJfaWRzGAYgAygJEhMKC2NvbnRleHRfaWRzGAcgAygJEhAKCG5vZGVfaWRzGAggAygJEhIKCnRva2Vuc19tYXgYCSABKAUSLQoJdGltZV9mcm9tGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgd0aW1lX3RvGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLEAgoIUXVlcnlIaXQSCwoDcmVmGAEgASgJEgwKBHJhbmsYAiABKAUSEwoLcHJvdmlkZXJfaWQYAyABKAkSDgoGZmFtaWx5GAQgASgJEg0KBXRpdGxlGAUgASgJEg8KB3NuaXBwZXQYBiABKAkSDQoFc2NvcmUYByABKAESMQoFc2NvcGUYCCABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5U2NvcGUSMgoHc291cmNlcxgJIAMoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSGl0U291cmNlEhUKDW1ldGFkYXRhX2pzb24YCiABKAkSKQoFYXNfb2YYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRydXN0GAwgASgFEhEKCXVudHJ1c3RlZBgNIAEoCCLKAQoJSGl0U291cmNlEgsKA3JlZhgBIAEoCRITCgtwcm92aWRlcl9pZBgCIAEoCRIOCgZmYW1pbHkYAyABKAkSDQoFbGFiZWwYBCABKAkSCwoDdXJpGAUgASgJEhEKCXNvdXJjZV9pZBgGIAEoCRIxCgVzY29wZRgHIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlTY29wZRIpCgVhc19vZhgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggIKDlByb3ZpZGVyU3RhdHVzEhMKC3Byb3ZpZGVyX2lkGAEgASgJEg4KBmZhbWlseRgCIAEoCRIUCgxkaXNwbGF5X25hbWUYAyABKAkSNAoFc3RhdGUYBCABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU3RhdGUSDgoGcmVhc29uGAUgASgJEhMKC2R1cmF0aW9uX21zGAYgASgFEhEKCWhpdF9jb3VudBgHIAEoBRIpCgVhc19vZhgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdGFyZ2V0GAkgASgJEgwKBG1vZGUYCiABKAkiPQoLUXVlcnlBbnN3ZXISDAoEdGV4dBgBIAEoCRIQCghoaXRfcmVmcxgCIAMoCRIOCgZtZXRob2QYAyABKAkiVwoMUHJvdmlkZXJIaXRzEhMKC3Byb3ZpZGVyX2lkGAEgASgJEjIKBGhpdHMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5lZEhpdCKAAQoMRXhwbGFpbmVkSGl0EgsKA3JlZhgBIAEoCRINCgVwbGFjZRgCIAEoBRIWCglvd25fc2NvcmUYAyABKAFIAIgBARINCgVzY29yZRgEIAEoARINCgV0aXRsZRgFIAEoCRIQCghzaG93bl9pbhgGIAEoCUIMCgpfb3duX3Njb3JlIh0KG0xpc3RDb250ZXh0UHJvdmlkZXJzUmVxdWVzdCJaChxMaXN0Q29udGV4dFByb3ZpZGVyc1Jlc3BvbnNlEjoKCXByb3ZpZGVycxgBIAMoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFByb3ZpZGVyIr8BCg9Db250ZXh0UHJvdmlkZXISEwoLcHJvdmlkZXJfaWQYASABKAkSDgoGZmFtaWx5GAIgASgJEhQKDGRpc3BsYXlfbmFtZRgDIAEoCRIyCgZzY29wZXMYBCADKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5U2NvcGUSEgoKaXNfZGVmYXVsdBgFIAEoCBIUCgxpc19pbnN0YWxsZWQYBiABKAgSEwoLZGVhZGxpbmVfbXMYByABKAUqVgoJUXVlcnlNb2RlEhoKFlFVRVJZX01PREVfVU5TUEVDSUZJRUQQABIWChJRVUVSWV9NT0RFX1JFU1VMVFMQARIVChFRVUVSWV9NT0RFX0FOU1dFUhACKm8KClF1ZXJ5U2NvcGUSGwoXUVVFUllfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBRVUVSWV9TQ09QRV9BVVRPEAESGAoUUVVFUllfU0NPUEVfUEVSU09OQUwQAhIUChBRVUVSWV9TQ09QRV9URUFNEAMqVgoKUXVlcnlEZXB0aBIbChdRVUVSWV9ERVBUSF9VTlNQRUNJRklFRBAAEhUKEVFVRVJZX0RFUFRIX1FVSUNLEAESFAoQUVVFUllfREVQVEhfREVFUBACKrIBCg1Qcm92aWRlclN0YXRlEh4KGlBST1ZJREVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUFJPVklERVJfU1RBVEVfT0sQARIaChZQUk9WSURFUl9TVEFURV9TS0lQUEVEEAISGAoUUFJPVklERVJfU1RBVEVfRVJST1IQAxIaChZQUk9WSURFUl9TVEFURV9USU1FT1VUEAQSGAoUUFJPVklERVJfU1RBVEVfU1RBTEUQBTKHAgoMQ29udGV4dFF1ZXJ5Em4KDFF1ZXJ5Q29udGV4dBIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlDb250ZXh0UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlDb250ZXh0UmVzcG9uc2UiA5ACARKGAQoUTGlzdENvbnRleHRQcm92aWRlcnMSMy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0UHJvdmlkZXJzUmVxdWVzdBo0LmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdENvbnRleHRQcm92aWRlcnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Cipjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfcXVlcnkucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEisAQKE1F1ZXJ5Q29udGV4dFJlcXVlc3QSDQoFcXVlcnkYASABKAkSLwoEbW9kZRgCIAEoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlNb2RlEjEKBXNjb3BlGAMgASgOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeVNjb3BlEjEKBWRlcHRoGAQgASgOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeURlcHRoEhIKBWxpbWl0GAUgASgFSACIAQESPAoJcHJvdmlkZXJzGAYgASgLMikuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlclNlbGVjdGlvbhJBChBwcm92aWRlcl9vcHRpb25zGAcgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlck9wdGlvbnMSEwoLY29udGV4dF9pZHMYCCADKAkSEgoKdG9rZW5zX21heBgJIAEoBRItCgl0aW1lX2Zyb20YCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3RpbWVfdG8YCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2V4cGxhaW4YDCABKAgSFwoPc3ViamVjdF91c2VyX2lkGA0gASgJEhAKCGFnZW50X2lkGA4gASgJEhMKC2V4cGFuZF9yZWZzGA8gAygJQggKBl9saW1pdCIyChFQcm92aWRlclNlbGVjdGlvbhILCgNpZHMYASADKAkSEAoIZmFtaWxpZXMYAiADKAkihQEKD1Byb3ZpZGVyT3B0aW9ucxI7Cgl3b3Jrc3BhY2UYASABKAsyKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldvcmtzcGFjZU9wdGlvbnMSNQoGbWVtb3J5GAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlPcHRpb25zIkwKDU1lbW9yeU9wdGlvbnMSOwoKcXVlcnlfbW9kZRgBIAEoDjInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVtb3J5UXVlcnlNb2RlIiQKEFdvcmtzcGFjZU9wdGlvbnMSEAoIbm9kZV9pZHMYASADKAkirAMKFFF1ZXJ5Q29udGV4dFJlc3BvbnNlEjEKBWFza2VkGAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeUFza2VkEi4KBGhpdHMYAiADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5SGl0EjkKCXByb3ZpZGVycxgDIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJTdGF0dXMSMwoGYW5zd2VyGAQgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeUFuc3dlchITCgtwcm9tcHRfdGV4dBgFIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAYgASgFEhAKCHRyYWNlX2lkGAcgASgJEhMKC2R1cmF0aW9uX21zGAggASgFEjcKCWV4cGxhaW5lZBgJIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJIaXRzEjUKCGV4cGFuZGVkGAogAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBhbmRlZFJlZiLaAQoLRXhwYW5kZWRSZWYSCwoDcmVmGAEgASgJEhAKCGlzX2ZvdW5kGAIgASgIEgwKBHRleHQYAyABKAkSDgoGaXNfY3V0GAQgASgIEg4KBnJlYXNvbhgFIAEoCRINCgV0aXRsZRgGIAEoCRIxCgVzY29wZRgHIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlTY29wZRIpCgVhc19vZhgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJdW50cnVzdGVkGAkgASgIIqMBChpTdHJlYW1RdWVyeUNvbnRleHRSZXNwb25zZRI8Cghwcm92aWRlchgBIAEoCzIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQW5zd2VyZWRQcm92aWRlckgAEj4KBmFuc3dlchgCIAEoCzIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlDb250ZXh0UmVzcG9uc2VIAEIHCgVldmVudCKSAQoQQW5zd2VyZWRQcm92aWRlchI2CgZzdGF0dXMYASABKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU3RhdHVzEi4KBGhpdHMYAiADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5SGl0EhYKDmlzX3NlY29uZF9wYXNzGAMgASgIIsQDCgpRdWVyeUFza2VkEg0KBXF1ZXJ5GAEgASgJEi8KBG1vZGUYAiABKA4yIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5TW9kZRIxCgVzY29wZRgDIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlTY29wZRIxCgVkZXB0aBgEIAEoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlEZXB0aBINCgVsaW1pdBgFIAEoBRIUCgxwcm92aWRlcl9pZHMYBiADKAkSEwoLY29udGV4dF9pZHMYByADKAkSEAoIbm9kZV9pZHMYCCADKAkSEgoKdG9rZW5zX21heBgJIAEoBRItCgl0aW1lX2Zyb20YCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3RpbWVfdG8YCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkIKEW1lbW9yeV9xdWVyeV9tb2RlGAwgASgOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5NZW1vcnlRdWVyeU1vZGUSEAoIYWdlbnRfaWQYDSABKAkixAIKCFF1ZXJ5SGl0EgsKA3JlZhgBIAEoCRIMCgRyYW5rGAIgASgFEhMKC3Byb3ZpZGVyX2lkGAMgASgJEg4KBmZhbWlseRgEIAEoCRINCgV0aXRsZRgFIAEoCRIPCgdzbmlwcGV0GAYgASgJEg0KBXNjb3JlGAcgASgBEjEKBXNjb3BlGAggASgOMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeVNjb3BlEjIKB3NvdXJjZXMYCSADKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkhpdFNvdXJjZRIVCg1tZXRhZGF0YV9qc29uGAogASgJEikKBWFzX29mGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgV0cnVzdBgMIAEoBRIRCgl1bnRydXN0ZWQYDSABKAgiygEKCUhpdFNvdXJjZRILCgNyZWYYASABKAkSEwoLcHJvdmlkZXJfaWQYAiABKAkSDgoGZmFtaWx5GAMgASgJEg0KBWxhYmVsGAQgASgJEgsKA3VyaRgFIAEoCRIRCglzb3VyY2VfaWQYBiABKAkSMQoFc2NvcGUYByABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5U2NvcGUSKQoFYXNfb2YYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoICCg5Qcm92aWRlclN0YXR1cxITCgtwcm92aWRlcl9pZBgBIAEoCRIOCgZmYW1pbHkYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEjQKBXN0YXRlGAQgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlclN0YXRlEg4KBnJlYXNvbhgFIAEoCRITCgtkdXJhdGlvbl9tcxgGIAEoBRIRCgloaXRfY291bnQYByABKAUSKQoFYXNfb2YYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnRhcmdldBgJIAEoCRIMCgRtb2RlGAogASgJIk0KC1F1ZXJ5QW5zd2VyEgwKBHRleHQYASABKAkSEAoIaGl0X3JlZnMYAiADKAkSDgoGbWV0aG9kGAMgASgJEg4KBnJlYXNvbhgEIAEoCSJXCgxQcm92aWRlckhpdHMSEwoLcHJvdmlkZXJfaWQYASABKAkSMgoEaGl0cxgCIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwbGFpbmVkSGl0IoABCgxFeHBsYWluZWRIaXQSCwoDcmVmGAEgASgJEg0KBXBsYWNlGAIgASgFEhYKCW93bl9zY29yZRgDIAEoAUgAiAEBEg0KBXNjb3JlGAQgASgBEg0KBXRpdGxlGAUgASgJEhAKCHNob3duX2luGAYgASgJQgwKCl9vd25fc2NvcmUiLwobTGlzdENvbnRleHRQcm92aWRlcnNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJIloKHExpc3RDb250ZXh0UHJvdmlkZXJzUmVzcG9uc2USOgoJcHJvdmlkZXJzGAEgAygLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0UHJvdmlkZXIinAIKD0NvbnRleHRQcm92aWRlchITCgtwcm92aWRlcl9pZBgBIAEoCRIOCgZmYW1pbHkYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEjIKBnNjb3BlcxgEIAMoDjIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlTY29wZRISCgppc19kZWZhdWx0GAUgASgIEhQKDGlzX2luc3RhbGxlZBgGIAEoCBITCgtkZWFkbGluZV9tcxgHIAEoBRISCgppc19lbmFibGVkGAggASgIEhIKCmlzX2FsbG93ZWQYCSABKAgSMwoJbGFzdF90ZXN0GAogASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5MYXN0VGVzdCKEAQoITGFzdFRlc3QSNAoFc3RhdGUYASABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU3RhdGUSEwoLZHVyYXRpb25fbXMYAiABKAUSLQoJdGVzdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJCChVHZXRRdWVyeVBvbGljeVJlcXVlc3QSFwoPc3ViamVjdF91c2VyX2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJIrMBChZHZXRRdWVyeVBvbGljeVJlc3BvbnNlEjkKCXByb3ZpZGVycxgBIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJQb2xpY3kSNwoGdGFyZ2V0GAIgASgLMicuY29udGV4dGtlZXAuY29udGV4dC52MS5Xb3Jrc3BhY2VUYXJnZXQSEAoIYWdlbnRfaWQYAyABKAkSEwoLdGVtcGxhdGVfaWQYBCABKAki1AEKDlByb3ZpZGVyUG9saWN5EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg4KBmZhbWlseRgCIAEoCRISCgppc19lbmFibGVkGAMgASgIEhIKCmlzX2RlZmF1bHQYBCABKAgSEwoLZGVhZGxpbmVfbXMYBSABKAUSOAoHc2V0dGluZxgGIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHJvdmlkZXJTZXR0aW5nEhIKCmlzX2FsbG93ZWQYByABKAgSEgoKcmVmdXNlZF9ieRgIIAEoCSIyCg9Xb3Jrc3BhY2VUYXJnZXQSDQoFd2hvc2UYASABKAkSEAoIbm9kZV9pZHMYAiADKAki1wEKD1Byb3ZpZGVyU2V0dGluZxITCgtwcm92aWRlcl9pZBgBIAEoCRIUCgdlbmFibGVkGAIgASgISACIAQESFwoKaXNfZGVmYXVsdBgDIAEoCEgBiAEBEhgKC2RlYWRsaW5lX21zGAQgASgFSAKIAQESOwoJd29ya3NwYWNlGAUgASgLMiguY29udGV4dGtlZXAuY29udGV4dC52MS5Xb3Jrc3BhY2VPcHRpb25zQgoKCF9lbmFibGVkQg0KC19pc19kZWZhdWx0Qg4KDF9kZWFkbGluZV9tcyJ7ChxVcGRhdGVQcm92aWRlclNldHRpbmdSZXF1ZXN0EjgKB3NldHRpbmcYASABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU2V0dGluZxINCgVyZXNldBgCIAMoCRISCgpyZXF1ZXN0X2lkGAMgASgJIlkKHVVwZGF0ZVByb3ZpZGVyU2V0dGluZ1Jlc3BvbnNlEjgKB3NldHRpbmcYASABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlByb3ZpZGVyU2V0dGluZyJ3ChRSdW5Tb3VyY2VUZXN0UmVxdWVzdBI9CghxdWVzdGlvbhgBIAEoCzIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUXVlcnlDb250ZXh0UmVxdWVzdBIRCglyZXBsYXlfb2YYAiABKAkSDQoFbGFiZWwYAyABKAkiSQoVUnVuU291cmNlVGVzdFJlc3BvbnNlEjAKBHRlc3QYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNvdXJjZVRlc3Qi0QIKClNvdXJjZVRlc3QSDwoHdGVzdF9pZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpjcmVhdGVkX2J5GAMgASgJEhUKDW93bmVyX3VzZXJfaWQYBCABKAkSDQoFbGFiZWwYBSABKAkSEQoJcmVwbGF5X29mGAYgASgJEj0KCHF1ZXN0aW9uGAcgASgLMisuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeUNvbnRleHRSZXF1ZXN0EhAKCHdhcm5pbmdzGAggAygJEhEKCWhpdF9jb3VudBgJIAEoBRITCgtkdXJhdGlvbl9tcxgKIAEoBRI8CgZhbnN3ZXIYCyABKAsyLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5Q29udGV4dFJlc3BvbnNlIj8KFkxpc3RTb3VyY2VUZXN0c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiZQoXTGlzdFNvdXJjZVRlc3RzUmVzcG9uc2USMQoFdGVzdHMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNvdXJjZVRlc3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIicKFEdldFNvdXJjZVRlc3RSZXF1ZXN0Eg8KB3Rlc3RfaWQYASABKAkiSQoVR2V0U291cmNlVGVzdFJlc3BvbnNlEjAKBHRlc3QYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNvdXJjZVRlc3QiQwoZQ29tcGFyZVNvdXJjZVRlc3RzUmVxdWVzdBIPCgd0ZXN0X2lkGAEgASgJEhUKDW90aGVyX3Rlc3RfaWQYAiABKAkijAEKGkNvbXBhcmVTb3VyY2VUZXN0c1Jlc3BvbnNlEjEKBGhpdHMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBhcmVkSGl0EjsKCXByb3ZpZGVycxgCIAMoCzIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGFyZWRQcm92aWRlciJLCgtDb21wYXJlZEhpdBILCgNyZWYYASABKAkSDQoFdGl0bGUYAiABKAkSDAoEcmFuaxgDIAEoBRISCgpvdGhlcl9yYW5rGAQgASgFIvUBChBDb21wYXJlZFByb3ZpZGVyEhMKC3Byb3ZpZGVyX2lkGAEgASgJEjQKBXN0YXRlGAIgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlclN0YXRlEjoKC290aGVyX3N0YXRlGAMgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Qcm92aWRlclN0YXRlEhMKC2R1cmF0aW9uX21zGAQgASgFEhkKEW90aGVyX2R1cmF0aW9uX21zGAUgASgFEhEKCWhpdF9jb3VudBgGIAEoBRIXCg9vdGhlcl9oaXRfY291bnQYByABKAUiKgoXRGVsZXRlU291cmNlVGVzdFJlcXVlc3QSDwoHdGVzdF9pZBgBIAEoCSIaChhEZWxldGVTb3VyY2VUZXN0UmVzcG9uc2UqVgoJUXVlcnlNb2RlEhoKFlFVRVJZX01PREVfVU5TUEVDSUZJRUQQABIWChJRVUVSWV9NT0RFX1JFU1VMVFMQARIVChFRVUVSWV9NT0RFX0FOU1dFUhACKm8KClF1ZXJ5U2NvcGUSGwoXUVVFUllfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBRVUVSWV9TQ09QRV9BVVRPEAESGAoUUVVFUllfU0NPUEVfUEVSU09OQUwQAhIUChBRVUVSWV9TQ09QRV9URUFNEAMqVgoKUXVlcnlEZXB0aBIbChdRVUVSWV9ERVBUSF9VTlNQRUNJRklFRBAAEhUKEVFVRVJZX0RFUFRIX1FVSUNLEAESFAoQUVVFUllfREVQVEhfREVFUBACKrIBCg1Qcm92aWRlclN0YXRlEh4KGlBST1ZJREVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRUFJPVklERVJfU1RBVEVfT0sQARIaChZQUk9WSURFUl9TVEFURV9TS0lQUEVEEAISGAoUUFJPVklERVJfU1RBVEVfRVJST1IQAxIaChZQUk9WSURFUl9TVEFURV9USU1FT1VUEAQSGAoUUFJPVklERVJfU1RBVEVfU1RBTEUQBSpxCg9NZW1vcnlRdWVyeU1vZGUSIQodTUVNT1JZX1FVRVJZX01PREVfVU5TUEVDSUZJRUQQABIcChhNRU1PUllfUVVFUllfTU9ERV9SRUNBTEwQARIdChlNRU1PUllfUVVFUllfTU9ERV9SRUZMRUNUEAIy1gkKDENvbnRleHRRdWVyeRJuCgxRdWVyeUNvbnRleHQSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5Q29udGV4dFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlF1ZXJ5Q29udGV4dFJlc3BvbnNlIgOQAgESfAoSU3RyZWFtUXVlcnlDb250ZXh0EisuY29udGV4dGtlZXAuY29udGV4dC52MS5RdWVyeUNvbnRleHRSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5TdHJlYW1RdWVyeUNvbnRleHRSZXNwb25zZSIDkAIBMAEShgEKFExpc3RDb250ZXh0UHJvdmlkZXJzEjMuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0Q29udGV4dFByb3ZpZGVyc1JlcXVlc3QaNC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0UHJvdmlkZXJzUmVzcG9uc2UiA5ACARJ0Cg5HZXRRdWVyeVBvbGljeRItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0UXVlcnlQb2xpY3lSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRRdWVyeVBvbGljeVJlc3BvbnNlIgOQAgEShAEKFVVwZGF0ZVByb3ZpZGVyU2V0dGluZxI0LmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlUHJvdmlkZXJTZXR0aW5nUmVxdWVzdBo1LmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlUHJvdmlkZXJTZXR0aW5nUmVzcG9uc2USbAoNUnVuU291cmNlVGVzdBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUnVuU291cmNlVGVzdFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJ1blNvdXJjZVRlc3RSZXNwb25zZRJ3Cg9MaXN0U291cmNlVGVzdHMSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RTb3VyY2VUZXN0c1JlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RTb3VyY2VUZXN0c1Jlc3BvbnNlIgOQAgEScQoNR2V0U291cmNlVGVzdBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U291cmNlVGVzdFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFNvdXJjZVRlc3RSZXNwb25zZSIDkAIBEoABChJDb21wYXJlU291cmNlVGVzdHMSMS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBhcmVTb3VyY2VUZXN0c1JlcXVlc3QaMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBhcmVTb3VyY2VUZXN0c1Jlc3BvbnNlIgOQAgESdQoQRGVsZXRlU291cmNlVGVzdBIvLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVsZXRlU291cmNlVGVzdFJlcXVlc3QaMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZVNvdXJjZVRlc3RSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.QueryContextRequest
@@ -98,6 +98,22 @@ export type QueryContextRequest = Message<"contextkeep.context.v1.QueryContextRe
    * @generated from field: string subject_user_id = 13;
    */
   subjectUserId: string;
+
+  /**
+   * For which agent: its policy holds, and its files are searched. Empty: the credential's, if it has one that was put. One that is not there,
+   * or that the caller may not name, is AGENT_NOT_FOUND, both alike.
+   *
+   * @generated from field: string agent_id = 14;
+   */
+  agentId: string;
+
+  /**
+   * Also answer `expanded`: the whole text of these hits of earlier answers, up to 20. Only providers that are asked give theirs; where
+   * `providers` is unset, those that these refs are of do so, too, and are not searched for that.
+   *
+   * @generated from field: repeated string expand_refs = 15;
+   */
+  expandRefs: string[];
 };
 
 /**
@@ -141,6 +157,11 @@ export type ProviderOptions = Message<"contextkeep.context.v1.ProviderOptions"> 
    * @generated from field: contextkeep.context.v1.WorkspaceOptions workspace = 1;
    */
   workspace?: WorkspaceOptions | undefined;
+
+  /**
+   * @generated from field: contextkeep.context.v1.MemoryOptions memory = 2;
+   */
+  memory?: MemoryOptions | undefined;
 };
 
 /**
@@ -151,12 +172,30 @@ export const ProviderOptionsSchema: GenMessage<ProviderOptions> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 2);
 
 /**
+ * @generated from message contextkeep.context.v1.MemoryOptions
+ */
+export type MemoryOptions = Message<"contextkeep.context.v1.MemoryOptions"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.MemoryQueryMode query_mode = 1;
+   */
+  queryMode: MemoryQueryMode;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.MemoryOptions.
+ * Use `create(MemoryOptionsSchema)` to create a new message.
+ */
+export const MemoryOptionsSchema: GenMessage<MemoryOptions> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 3);
+
+/**
  * @generated from message contextkeep.context.v1.WorkspaceOptions
  */
 export type WorkspaceOptions = Message<"contextkeep.context.v1.WorkspaceOptions"> & {
   /**
-   * Whose records are searched, with all that they say, up to 20. Empty: all records that the caller sees, by the words that search knows
-   * of them (the first 50,000 characters of each).
+   * Whose records are searched, with all that they say, up to 20; for an agent only those of its target. Empty: those below the nodes of the
+   * agent, else of its template, else that the tenant has set; else all records that the caller sees, by the words that search knows of them
+   * (the first 50,000 characters of each). For an agent without any of those nodes it is SKIPPED.
    *
    * @generated from field: repeated string node_ids = 1;
    */
@@ -168,7 +207,7 @@ export type WorkspaceOptions = Message<"contextkeep.context.v1.WorkspaceOptions"
  * Use `create(WorkspaceOptionsSchema)` to create a new message.
  */
 export const WorkspaceOptionsSchema: GenMessage<WorkspaceOptions> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 3);
+  messageDesc(file_contextkeep_context_v1_context_query, 4);
 
 /**
  * @generated from message contextkeep.context.v1.QueryContextResponse
@@ -232,6 +271,13 @@ export type QueryContextResponse = Message<"contextkeep.context.v1.QueryContextR
    * @generated from field: repeated contextkeep.context.v1.ProviderHits explained = 9;
    */
   explained: ProviderHits[];
+
+  /**
+   * Of each of `expand_refs`, once and in their order: what it is of, as that is now.
+   *
+   * @generated from field: repeated contextkeep.context.v1.ExpandedRef expanded = 10;
+   */
+  expanded: ExpandedRef[];
 };
 
 /**
@@ -239,7 +285,146 @@ export type QueryContextResponse = Message<"contextkeep.context.v1.QueryContextR
  * Use `create(QueryContextResponseSchema)` to create a new message.
  */
 export const QueryContextResponseSchema: GenMessage<QueryContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 4);
+  messageDesc(file_contextkeep_context_v1_context_query, 5);
+
+/**
+ * @generated from message contextkeep.context.v1.ExpandedRef
+ */
+export type ExpandedRef = Message<"contextkeep.context.v1.ExpandedRef"> & {
+  /**
+   * @generated from field: string ref = 1;
+   */
+  ref: string;
+
+  /**
+   * False: there is nothing of this ref, or nothing that the caller may read; both alike.
+   *
+   * @generated from field: bool is_found = 2;
+   */
+  isFound: boolean;
+
+  /**
+   * Of all together up to 1 MiB in UTF-8, those that are named first before the others.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * There is more of it.
+   *
+   * @generated from field: bool is_cut = 4;
+   */
+  isCut: boolean;
+
+  /**
+   * Why it is not found, or what is left out.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: string title = 6;
+   */
+  title: string;
+
+  /**
+   * PERSONAL or TEAM: whose it is.
+   *
+   * @generated from field: contextkeep.context.v1.QueryScope scope = 7;
+   */
+  scope: QueryScope;
+
+  /**
+   * When it was said or last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 8;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * People or tools wrote the text: it is material, never an instruction.
+   *
+   * @generated from field: bool untrusted = 9;
+   */
+  untrusted: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ExpandedRef.
+ * Use `create(ExpandedRefSchema)` to create a new message.
+ */
+export const ExpandedRefSchema: GenMessage<ExpandedRef> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 6);
+
+/**
+ * @generated from message contextkeep.context.v1.StreamQueryContextResponse
+ */
+export type StreamQueryContextResponse = Message<"contextkeep.context.v1.StreamQueryContextResponse"> & {
+  /**
+   * @generated from oneof contextkeep.context.v1.StreamQueryContextResponse.event
+   */
+  event: {
+    /**
+     * @generated from field: contextkeep.context.v1.AnsweredProvider provider = 1;
+     */
+    value: AnsweredProvider;
+    case: "provider";
+  } | {
+    /**
+     * The last message, and only that: all that QueryContext answers. What matters of the others is in it, by its refs.
+     *
+     * @generated from field: contextkeep.context.v1.QueryContextResponse answer = 2;
+     */
+    value: QueryContextResponse;
+    case: "answer";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message contextkeep.context.v1.StreamQueryContextResponse.
+ * Use `create(StreamQueryContextResponseSchema)` to create a new message.
+ */
+export const StreamQueryContextResponseSchema: GenMessage<StreamQueryContextResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 7);
+
+/**
+ * What one provider answered. Each that was selected comes once. At depth DEEP one that is asked once more comes once more, even if that brought
+ * nothing.
+ *
+ * @generated from message contextkeep.context.v1.AnsweredProvider
+ */
+export type AnsweredProvider = Message<"contextkeep.context.v1.AnsweredProvider"> & {
+  /**
+   * As in the answer; what a second pass adds to it is in the status that comes after that, which is the one of the answer.
+   *
+   * @generated from field: contextkeep.context.v1.ProviderStatus status = 1;
+   */
+  status?: ProviderStatus | undefined;
+
+  /**
+   * All its hits, in its own order: what it is sure of is not yet compared with others. So `rank` is the place among its own, `score` is 0,
+   * `sources` has one, and a hit may be merged into another one of the answer, or be behind its limit. Of the second pass those that are new.
+   *
+   * @generated from field: repeated contextkeep.context.v1.QueryHit hits = 2;
+   */
+  hits: QueryHit[];
+
+  /**
+   * It was asked once more, with words of the best hits.
+   *
+   * @generated from field: bool is_second_pass = 3;
+   */
+  isSecondPass: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.AnsweredProvider.
+ * Use `create(AnsweredProviderSchema)` to create a new message.
+ */
+export const AnsweredProviderSchema: GenMessage<AnsweredProvider> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 8);
 
 /**
  * @generated from message contextkeep.context.v1.QueryAsked
@@ -301,6 +486,20 @@ export type QueryAsked = Message<"contextkeep.context.v1.QueryAsked"> & {
    * @generated from field: google.protobuf.Timestamp time_to = 11;
    */
   timeTo?: Timestamp | undefined;
+
+  /**
+   * As asked; unspecified: the status of the provider `memory` says what was done.
+   *
+   * @generated from field: contextkeep.context.v1.MemoryQueryMode memory_query_mode = 12;
+   */
+  memoryQueryMode: MemoryQueryMode;
+
+  /**
+   * Empty: for none.
+   *
+   * @generated from field: string agent_id = 13;
+   */
+  agentId: string;
 };
 
 /**
@@ -308,7 +507,7 @@ export type QueryAsked = Message<"contextkeep.context.v1.QueryAsked"> & {
  * Use `create(QueryAskedSchema)` to create a new message.
  */
 export const QueryAskedSchema: GenMessage<QueryAsked> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 5);
+  messageDesc(file_contextkeep_context_v1_context_query, 9);
 
 /**
  * @generated from message contextkeep.context.v1.QueryHit
@@ -403,7 +602,7 @@ export type QueryHit = Message<"contextkeep.context.v1.QueryHit"> & {
  * Use `create(QueryHitSchema)` to create a new message.
  */
 export const QueryHitSchema: GenMessage<QueryHit> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 6);
+  messageDesc(file_contextkeep_context_v1_context_query, 10);
 
 /**
  * @generated from message contextkeep.context.v1.HitSource
@@ -461,7 +660,7 @@ export type HitSource = Message<"contextkeep.context.v1.HitSource"> & {
  * Use `create(HitSourceSchema)` to create a new message.
  */
 export const HitSourceSchema: GenMessage<HitSource> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 7);
+  messageDesc(file_contextkeep_context_v1_context_query, 11);
 
 /**
  * @generated from message contextkeep.context.v1.ProviderStatus
@@ -521,7 +720,7 @@ export type ProviderStatus = Message<"contextkeep.context.v1.ProviderStatus"> & 
   target: string;
 
   /**
-   * How it searched, such as "words" or "words and meaning".
+   * How it searched, such as "words" or "words and meaning"; of `memory` what was made of them, too: "REFLECT (words)".
    *
    * @generated from field: string mode = 10;
    */
@@ -533,14 +732,15 @@ export type ProviderStatus = Message<"contextkeep.context.v1.ProviderStatus"> & 
  * Use `create(ProviderStatusSchema)` to create a new message.
  */
 export const ProviderStatusSchema: GenMessage<ProviderStatus> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 8);
+  messageDesc(file_contextkeep_context_v1_context_query, 12);
 
 /**
  * @generated from message contextkeep.context.v1.QueryAnswer
  */
 export type QueryAnswer = Message<"contextkeep.context.v1.QueryAnswer"> & {
   /**
-   * Numbered quotations of the best hits.
+   * Numbered quotations of the best hits; where a model is configured, what it wrote, with the numbers of the hits that each sentence rests on.
+   * What a model writes is checked: it cites hits of this answer only, has no number that they lack, and no link. Else it is quotations.
    *
    * @generated from field: string text = 1;
    */
@@ -554,11 +754,18 @@ export type QueryAnswer = Message<"contextkeep.context.v1.QueryAnswer"> & {
   hitRefs: string[];
 
   /**
-   * "extractive": nothing in it is new.
+   * "extractive": nothing in it is new. "model": a model wrote it.
    *
    * @generated from field: string method = 3;
    */
   method: string;
+
+  /**
+   * Why it is quotations, though a model is configured: it failed, was late, or wrote what cannot be used.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
 };
 
 /**
@@ -566,7 +773,7 @@ export type QueryAnswer = Message<"contextkeep.context.v1.QueryAnswer"> & {
  * Use `create(QueryAnswerSchema)` to create a new message.
  */
 export const QueryAnswerSchema: GenMessage<QueryAnswer> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 9);
+  messageDesc(file_contextkeep_context_v1_context_query, 13);
 
 /**
  * @generated from message contextkeep.context.v1.ProviderHits
@@ -588,7 +795,7 @@ export type ProviderHits = Message<"contextkeep.context.v1.ProviderHits"> & {
  * Use `create(ProviderHitsSchema)` to create a new message.
  */
 export const ProviderHitsSchema: GenMessage<ProviderHits> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 10);
+  messageDesc(file_contextkeep_context_v1_context_query, 14);
 
 /**
  * @generated from message contextkeep.context.v1.ExplainedHit
@@ -638,12 +845,18 @@ export type ExplainedHit = Message<"contextkeep.context.v1.ExplainedHit"> & {
  * Use `create(ExplainedHitSchema)` to create a new message.
  */
 export const ExplainedHitSchema: GenMessage<ExplainedHit> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 11);
+  messageDesc(file_contextkeep_context_v1_context_query, 15);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextProvidersRequest
  */
 export type ListContextProvidersRequest = Message<"contextkeep.context.v1.ListContextProvidersRequest"> & {
+  /**
+   * As of QueryContext.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
 };
 
 /**
@@ -651,7 +864,7 @@ export type ListContextProvidersRequest = Message<"contextkeep.context.v1.ListCo
  * Use `create(ListContextProvidersRequestSchema)` to create a new message.
  */
 export const ListContextProvidersRequestSchema: GenMessage<ListContextProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 12);
+  messageDesc(file_contextkeep_context_v1_context_query, 16);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextProvidersResponse
@@ -668,7 +881,7 @@ export type ListContextProvidersResponse = Message<"contextkeep.context.v1.ListC
  * Use `create(ListContextProvidersResponseSchema)` to create a new message.
  */
 export const ListContextProvidersResponseSchema: GenMessage<ListContextProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 13);
+  messageDesc(file_contextkeep_context_v1_context_query, 17);
 
 /**
  * @generated from message contextkeep.context.v1.ContextProvider
@@ -697,7 +910,7 @@ export type ContextProvider = Message<"contextkeep.context.v1.ContextProvider"> 
   scopes: QueryScope[];
 
   /**
-   * Asked where a question selects none.
+   * Asked where a question selects none; as the tenant has it, or else the provider.
    *
    * @generated from field: bool is_default = 5;
    */
@@ -716,6 +929,27 @@ export type ContextProvider = Message<"contextkeep.context.v1.ContextProvider"> 
    * @generated from field: int32 deadline_ms = 7;
    */
   deadlineMs: number;
+
+  /**
+   * Whether the tenant lets it be asked. One that is not is SKIPPED where it is named.
+   *
+   * @generated from field: bool is_enabled = 8;
+   */
+  isEnabled: boolean;
+
+  /**
+   * Whether the agent, and its template, may ask it. PROVIDER_NOT_ALLOWED if one that is not is named.
+   *
+   * @generated from field: bool is_allowed = 9;
+   */
+  isAllowed: boolean;
+
+  /**
+   * How it fared in the last test that is kept of it; told to who may test sources.
+   *
+   * @generated from field: contextkeep.context.v1.LastTest last_test = 10;
+   */
+  lastTest?: LastTest | undefined;
 };
 
 /**
@@ -723,7 +957,645 @@ export type ContextProvider = Message<"contextkeep.context.v1.ContextProvider"> 
  * Use `create(ContextProviderSchema)` to create a new message.
  */
 export const ContextProviderSchema: GenMessage<ContextProvider> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_query, 14);
+  messageDesc(file_contextkeep_context_v1_context_query, 18);
+
+/**
+ * @generated from message contextkeep.context.v1.LastTest
+ */
+export type LastTest = Message<"contextkeep.context.v1.LastTest"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.ProviderState state = 1;
+   */
+  state: ProviderState;
+
+  /**
+   * @generated from field: int32 duration_ms = 2;
+   */
+  durationMs: number;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp tested_at = 3;
+   */
+  testedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.LastTest.
+ * Use `create(LastTestSchema)` to create a new message.
+ */
+export const LastTestSchema: GenMessage<LastTest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 19);
+
+/**
+ * @generated from message contextkeep.context.v1.GetQueryPolicyRequest
+ */
+export type GetQueryPolicyRequest = Message<"contextkeep.context.v1.GetQueryPolicyRequest"> & {
+  /**
+   * @generated from field: string subject_user_id = 1;
+   */
+  subjectUserId: string;
+
+  /**
+   * As of QueryContext.
+   *
+   * @generated from field: string agent_id = 2;
+   */
+  agentId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetQueryPolicyRequest.
+ * Use `create(GetQueryPolicyRequestSchema)` to create a new message.
+ */
+export const GetQueryPolicyRequestSchema: GenMessage<GetQueryPolicyRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 20);
+
+/**
+ * @generated from message contextkeep.context.v1.GetQueryPolicyResponse
+ */
+export type GetQueryPolicyResponse = Message<"contextkeep.context.v1.GetQueryPolicyResponse"> & {
+  /**
+   * All that there are, by id.
+   *
+   * @generated from field: repeated contextkeep.context.v1.ProviderPolicy providers = 1;
+   */
+  providers: ProviderPolicy[];
+
+  /**
+   * Where the workspace is searched if a question names no nodes; unset: all records that the caller sees.
+   *
+   * @generated from field: contextkeep.context.v1.WorkspaceTarget target = 2;
+   */
+  target?: WorkspaceTarget | undefined;
+
+  /**
+   * For which agent; empty: for none.
+   *
+   * @generated from field: string agent_id = 3;
+   */
+  agentId: string;
+
+  /**
+   * Of that agent; empty: none.
+   *
+   * @generated from field: string template_id = 4;
+   */
+  templateId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetQueryPolicyResponse.
+ * Use `create(GetQueryPolicyResponseSchema)` to create a new message.
+ */
+export const GetQueryPolicyResponseSchema: GenMessage<GetQueryPolicyResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 21);
+
+/**
+ * @generated from message contextkeep.context.v1.ProviderPolicy
+ */
+export type ProviderPolicy = Message<"contextkeep.context.v1.ProviderPolicy"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * @generated from field: string family = 2;
+   */
+  family: string;
+
+  /**
+   * Whether the tenant lets it be asked.
+   *
+   * @generated from field: bool is_enabled = 3;
+   */
+  isEnabled: boolean;
+
+  /**
+   * Whether it is asked where a question selects none.
+   *
+   * @generated from field: bool is_default = 4;
+   */
+  isDefault: boolean;
+
+  /**
+   * What it has at depth QUICK.
+   *
+   * @generated from field: int32 deadline_ms = 5;
+   */
+  deadlineMs: number;
+
+  /**
+   * What the tenant says of it; what is not said is the provider's own.
+   *
+   * @generated from field: contextkeep.context.v1.ProviderSetting setting = 6;
+   */
+  setting?: ProviderSetting | undefined;
+
+  /**
+   * Whether the agent, and its template, may ask it.
+   *
+   * @generated from field: bool is_allowed = 7;
+   */
+  isAllowed: boolean;
+
+  /**
+   * Who of them does not let it, such as "agent reviewer".
+   *
+   * @generated from field: string refused_by = 8;
+   */
+  refusedBy: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ProviderPolicy.
+ * Use `create(ProviderPolicySchema)` to create a new message.
+ */
+export const ProviderPolicySchema: GenMessage<ProviderPolicy> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 22);
+
+/**
+ * @generated from message contextkeep.context.v1.WorkspaceTarget
+ */
+export type WorkspaceTarget = Message<"contextkeep.context.v1.WorkspaceTarget"> & {
+  /**
+   * Who has it so, such as "agent reviewer", "template reviewers" or "tenant".
+   *
+   * @generated from field: string whose = 1;
+   */
+  whose: string;
+
+  /**
+   * Their records and those of all nodes below them are searched. Of an agent that has none, nor its template or tenant: none.
+   *
+   * @generated from field: repeated string node_ids = 2;
+   */
+  nodeIds: string[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WorkspaceTarget.
+ * Use `create(WorkspaceTargetSchema)` to create a new message.
+ */
+export const WorkspaceTargetSchema: GenMessage<WorkspaceTarget> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 23);
+
+/**
+ * @generated from message contextkeep.context.v1.ProviderSetting
+ */
+export type ProviderSetting = Message<"contextkeep.context.v1.ProviderSetting"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * False: it is not asked; where it is named it is SKIPPED.
+   *
+   * @generated from field: optional bool enabled = 2;
+   */
+  enabled?: boolean | undefined;
+
+  /**
+   * Whether it is asked where a question selects none.
+   *
+   * @generated from field: optional bool is_default = 3;
+   */
+  isDefault?: boolean | undefined;
+
+  /**
+   * How long it has, at either depth, within the time of the call: 1 to 60,000.
+   *
+   * @generated from field: optional int32 deadline_ms = 4;
+   */
+  deadlineMs?: number | undefined;
+
+  /**
+   * Of the provider `workspace` only: below which nodes is searched if a question names none. No node: all.
+   *
+   * @generated from field: contextkeep.context.v1.WorkspaceOptions workspace = 5;
+   */
+  workspace?: WorkspaceOptions | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ProviderSetting.
+ * Use `create(ProviderSettingSchema)` to create a new message.
+ */
+export const ProviderSettingSchema: GenMessage<ProviderSetting> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 24);
+
+/**
+ * @generated from message contextkeep.context.v1.UpdateProviderSettingRequest
+ */
+export type UpdateProviderSettingRequest = Message<"contextkeep.context.v1.UpdateProviderSettingRequest"> & {
+  /**
+   * What it has is so from now on; what it has not stays as it is.
+   *
+   * @generated from field: contextkeep.context.v1.ProviderSetting setting = 1;
+   */
+  setting?: ProviderSetting | undefined;
+
+  /**
+   * The fields that are as the provider has them again: `enabled`, `is_default`, `deadline_ms`, `workspace`.
+   *
+   * @generated from field: repeated string reset = 2;
+   */
+  reset: string[];
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateProviderSettingRequest.
+ * Use `create(UpdateProviderSettingRequestSchema)` to create a new message.
+ */
+export const UpdateProviderSettingRequestSchema: GenMessage<UpdateProviderSettingRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 25);
+
+/**
+ * @generated from message contextkeep.context.v1.UpdateProviderSettingResponse
+ */
+export type UpdateProviderSettingResponse = Message<"contextkeep.context.v1.UpdateProviderSettingResponse"> & {
+  /**
+   * All that the tenant says of it now.
+   *
+   * @generated from field: contextkeep.context.v1.ProviderSetting setting = 1;
+   */
+  setting?: ProviderSetting | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateProviderSettingResponse.
+ * Use `create(UpdateProviderSettingResponseSchema)` to create a new message.
+ */
+export const UpdateProviderSettingResponseSchema: GenMessage<UpdateProviderSettingResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 26);
+
+/**
+ * @generated from message contextkeep.context.v1.RunSourceTestRequest
+ */
+export type RunSourceTestRequest = Message<"contextkeep.context.v1.RunSourceTestRequest"> & {
+  /**
+   * What is asked, and for whom; `explain` is on.
+   *
+   * @generated from field: contextkeep.context.v1.QueryContextRequest question = 1;
+   */
+  question?: QueryContextRequest | undefined;
+
+  /**
+   * Ask the question of this test again, instead.
+   *
+   * @generated from field: string replay_of = 2;
+   */
+  replayOf: string;
+
+  /**
+   * What the test is called, up to 200 characters.
+   *
+   * @generated from field: string label = 3;
+   */
+  label: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RunSourceTestRequest.
+ * Use `create(RunSourceTestRequestSchema)` to create a new message.
+ */
+export const RunSourceTestRequestSchema: GenMessage<RunSourceTestRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 27);
+
+/**
+ * @generated from message contextkeep.context.v1.RunSourceTestResponse
+ */
+export type RunSourceTestResponse = Message<"contextkeep.context.v1.RunSourceTestResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.SourceTest test = 1;
+   */
+  test?: SourceTest | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RunSourceTestResponse.
+ * Use `create(RunSourceTestResponseSchema)` to create a new message.
+ */
+export const RunSourceTestResponseSchema: GenMessage<RunSourceTestResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 28);
+
+/**
+ * @generated from message contextkeep.context.v1.SourceTest
+ */
+export type SourceTest = Message<"contextkeep.context.v1.SourceTest"> & {
+  /**
+   * @generated from field: string test_id = 1;
+   */
+  testId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string created_by = 3;
+   */
+  createdBy: string;
+
+  /**
+   * On whose behalf it ran; empty: nobody's.
+   *
+   * @generated from field: string owner_user_id = 4;
+   */
+  ownerUserId: string;
+
+  /**
+   * @generated from field: string label = 5;
+   */
+  label: string;
+
+  /**
+   * @generated from field: string replay_of = 6;
+   */
+  replayOf: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.QueryContextRequest question = 7;
+   */
+  question?: QueryContextRequest | undefined;
+
+  /**
+   * Where the mode that ran is not the one asked for, and what is cut.
+   *
+   * @generated from field: repeated string warnings = 8;
+   */
+  warnings: string[];
+
+  /**
+   * @generated from field: int32 hit_count = 9;
+   */
+  hitCount: number;
+
+  /**
+   * @generated from field: int32 duration_ms = 10;
+   */
+  durationMs: number;
+
+  /**
+   * The whole of it, up to 1 MiB; unset in lists.
+   *
+   * @generated from field: contextkeep.context.v1.QueryContextResponse answer = 11;
+   */
+  answer?: QueryContextResponse | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SourceTest.
+ * Use `create(SourceTestSchema)` to create a new message.
+ */
+export const SourceTestSchema: GenMessage<SourceTest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 29);
+
+/**
+ * @generated from message contextkeep.context.v1.ListSourceTestsRequest
+ */
+export type ListSourceTestsRequest = Message<"contextkeep.context.v1.ListSourceTestsRequest"> & {
+  /**
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListSourceTestsRequest.
+ * Use `create(ListSourceTestsRequestSchema)` to create a new message.
+ */
+export const ListSourceTestsRequestSchema: GenMessage<ListSourceTestsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 30);
+
+/**
+ * @generated from message contextkeep.context.v1.ListSourceTestsResponse
+ */
+export type ListSourceTestsResponse = Message<"contextkeep.context.v1.ListSourceTestsResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.SourceTest tests = 1;
+   */
+  tests: SourceTest[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListSourceTestsResponse.
+ * Use `create(ListSourceTestsResponseSchema)` to create a new message.
+ */
+export const ListSourceTestsResponseSchema: GenMessage<ListSourceTestsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 31);
+
+/**
+ * @generated from message contextkeep.context.v1.GetSourceTestRequest
+ */
+export type GetSourceTestRequest = Message<"contextkeep.context.v1.GetSourceTestRequest"> & {
+  /**
+   * @generated from field: string test_id = 1;
+   */
+  testId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetSourceTestRequest.
+ * Use `create(GetSourceTestRequestSchema)` to create a new message.
+ */
+export const GetSourceTestRequestSchema: GenMessage<GetSourceTestRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 32);
+
+/**
+ * @generated from message contextkeep.context.v1.GetSourceTestResponse
+ */
+export type GetSourceTestResponse = Message<"contextkeep.context.v1.GetSourceTestResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.SourceTest test = 1;
+   */
+  test?: SourceTest | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetSourceTestResponse.
+ * Use `create(GetSourceTestResponseSchema)` to create a new message.
+ */
+export const GetSourceTestResponseSchema: GenMessage<GetSourceTestResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 33);
+
+/**
+ * @generated from message contextkeep.context.v1.CompareSourceTestsRequest
+ */
+export type CompareSourceTestsRequest = Message<"contextkeep.context.v1.CompareSourceTestsRequest"> & {
+  /**
+   * @generated from field: string test_id = 1;
+   */
+  testId: string;
+
+  /**
+   * @generated from field: string other_test_id = 2;
+   */
+  otherTestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CompareSourceTestsRequest.
+ * Use `create(CompareSourceTestsRequestSchema)` to create a new message.
+ */
+export const CompareSourceTestsRequestSchema: GenMessage<CompareSourceTestsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 34);
+
+/**
+ * @generated from message contextkeep.context.v1.CompareSourceTestsResponse
+ */
+export type CompareSourceTestsResponse = Message<"contextkeep.context.v1.CompareSourceTestsResponse"> & {
+  /**
+   * Of either, in the order of the first, and then those of the other alone.
+   *
+   * @generated from field: repeated contextkeep.context.v1.ComparedHit hits = 1;
+   */
+  hits: ComparedHit[];
+
+  /**
+   * By id.
+   *
+   * @generated from field: repeated contextkeep.context.v1.ComparedProvider providers = 2;
+   */
+  providers: ComparedProvider[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CompareSourceTestsResponse.
+ * Use `create(CompareSourceTestsResponseSchema)` to create a new message.
+ */
+export const CompareSourceTestsResponseSchema: GenMessage<CompareSourceTestsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 35);
+
+/**
+ * @generated from message contextkeep.context.v1.ComparedHit
+ */
+export type ComparedHit = Message<"contextkeep.context.v1.ComparedHit"> & {
+  /**
+   * @generated from field: string ref = 1;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * In the first test and in the other; 0: it is not there.
+   *
+   * @generated from field: int32 rank = 3;
+   */
+  rank: number;
+
+  /**
+   * @generated from field: int32 other_rank = 4;
+   */
+  otherRank: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ComparedHit.
+ * Use `create(ComparedHitSchema)` to create a new message.
+ */
+export const ComparedHitSchema: GenMessage<ComparedHit> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 36);
+
+/**
+ * @generated from message contextkeep.context.v1.ComparedProvider
+ */
+export type ComparedProvider = Message<"contextkeep.context.v1.ComparedProvider"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * Unspecified: it was not asked.
+   *
+   * @generated from field: contextkeep.context.v1.ProviderState state = 2;
+   */
+  state: ProviderState;
+
+  /**
+   * @generated from field: contextkeep.context.v1.ProviderState other_state = 3;
+   */
+  otherState: ProviderState;
+
+  /**
+   * @generated from field: int32 duration_ms = 4;
+   */
+  durationMs: number;
+
+  /**
+   * @generated from field: int32 other_duration_ms = 5;
+   */
+  otherDurationMs: number;
+
+  /**
+   * @generated from field: int32 hit_count = 6;
+   */
+  hitCount: number;
+
+  /**
+   * @generated from field: int32 other_hit_count = 7;
+   */
+  otherHitCount: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ComparedProvider.
+ * Use `create(ComparedProviderSchema)` to create a new message.
+ */
+export const ComparedProviderSchema: GenMessage<ComparedProvider> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 37);
+
+/**
+ * @generated from message contextkeep.context.v1.DeleteSourceTestRequest
+ */
+export type DeleteSourceTestRequest = Message<"contextkeep.context.v1.DeleteSourceTestRequest"> & {
+  /**
+   * @generated from field: string test_id = 1;
+   */
+  testId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.DeleteSourceTestRequest.
+ * Use `create(DeleteSourceTestRequestSchema)` to create a new message.
+ */
+export const DeleteSourceTestRequestSchema: GenMessage<DeleteSourceTestRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 38);
+
+/**
+ * @generated from message contextkeep.context.v1.DeleteSourceTestResponse
+ */
+export type DeleteSourceTestResponse = Message<"contextkeep.context.v1.DeleteSourceTestResponse"> & {
+};
+
+/**
+ * Describes the message contextkeep.context.v1.DeleteSourceTestResponse.
+ * Use `create(DeleteSourceTestResponseSchema)` to create a new message.
+ */
+export const DeleteSourceTestResponseSchema: GenMessage<DeleteSourceTestResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_query, 39);
 
 /**
  * @generated from enum contextkeep.context.v1.QueryMode
@@ -878,9 +1750,42 @@ export const ProviderStateSchema: GenEnum<ProviderState> = /*@__PURE__*/
   enumDesc(file_contextkeep_context_v1_context_query, 3);
 
 /**
+ * @generated from enum contextkeep.context.v1.MemoryQueryMode
+ */
+export enum MemoryQueryMode {
+  /**
+   * The default, which is REFLECT.
+   *
+   * @generated from enum value: MEMORY_QUERY_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A hit for each memory that matters.
+   *
+   * @generated from enum value: MEMORY_QUERY_MODE_RECALL = 1;
+   */
+  RECALL = 1,
+
+  /**
+   * One hit: a statement, with the ids of the memories that it rests on (`memory_ids` of its metadata).
+   *
+   * @generated from enum value: MEMORY_QUERY_MODE_REFLECT = 2;
+   */
+  REFLECT = 2,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.MemoryQueryMode.
+ */
+export const MemoryQueryModeSchema: GenEnum<MemoryQueryMode> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_context_query, 4);
+
+/**
  * One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
  *
- * A provider is one searchable thing: `workspace` (working memory), `context` (contexts that are named), and those that an operator installs.
+ * A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
+ * (contexts that are named), and those that an operator installs.
  * Hits of all of them are scored once more, on their texts, by one scorer: scores of different sources do not compare.
  *
  * @generated from service contextkeep.context.v1.ContextQuery
@@ -897,7 +1802,8 @@ export const ContextQuery: GenService<{
    *
    * Reasons: INVALID_ARGUMENT (the violation names the field: a blank query; an unknown mode, scope, depth, provider or family; a selection that
    * is given and empty, or lacks a provider that `context_ids` or an option is for; a limit outside of 1 to 50; a malformed id or time),
-   * LIMIT_EXCEEDED, PERMISSION_DENIED (`subject_user_id`).
+   * LIMIT_EXCEEDED, AGENT_NOT_FOUND, PROVIDER_NOT_ALLOWED (PERMISSION_DENIED; the policy of the agent, or of its template, has not what the
+   * violation names), PERMISSION_DENIED (`subject_user_id`).
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.QueryContext
    */
@@ -907,7 +1813,24 @@ export const ContextQuery: GenService<{
     output: typeof QueryContextResponseSchema;
   },
   /**
-   * Lists the providers that there are, by id. It asks none of them.
+   * Asks as QueryContext, and tells what each provider answered as soon as it has; the last message is what QueryContext answers.
+   *
+   * A provider comes in the order in which it ended: those that are not asked first of all, one that is late when it is cancelled. A slow reader
+   * holds up nobody, and the providers neither. If the caller cancels the stream, all providers that were asked are cancelled. It ends within the
+   * deadline of the call with what there is; without one within 60 seconds.
+   *
+   * What can be refused is refused before the first message, with the reasons of QueryContext. STREAM_IDLE: nobody read for too long.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.StreamQueryContext
+   */
+  streamQueryContext: {
+    methodKind: "server_streaming";
+    input: typeof QueryContextRequestSchema;
+    output: typeof StreamQueryContextResponseSchema;
+  },
+  /**
+   * Lists the providers that there are, by id, as the tenant has them, and the agent, if there is one. It asks none of them.
+   * Reasons: AGENT_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.ListContextProviders
    */
@@ -915,6 +1838,86 @@ export const ContextQuery: GenService<{
     methodKind: "unary";
     input: typeof ListContextProvidersRequestSchema;
     output: typeof ListContextProvidersResponseSchema;
+  },
+  /**
+   * Says what would hold for a question now: of each provider whether it may be asked, is asked by default and how long it has, and where the
+   * workspace is searched. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.GetQueryPolicy
+   */
+  getQueryPolicy: {
+    methodKind: "unary";
+    input: typeof GetQueryPolicyRequestSchema;
+    output: typeof GetQueryPolicyResponseSchema;
+  },
+  /**
+   * Says of a provider, for the whole tenant, whether it may be asked, is asked by default, and how long it has. It holds for questions that
+   * are asked from then on, at any replica, and stays until it is changed. Needs the scope `admin`.
+   *
+   * Reasons: INVALID_ARGUMENT (an unknown provider; a field that is none of this provider), LIMIT_EXCEEDED, PERMISSION_DENIED (the scope; the
+   * key is bound), REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.UpdateProviderSetting
+   */
+  updateProviderSetting: {
+    methodKind: "unary";
+    input: typeof UpdateProviderSettingRequestSchema;
+    output: typeof UpdateProviderSettingResponseSchema;
+  },
+  /**
+   * Asks a question by the same path as QueryContext, and keeps the whole answer with what each provider gave before merging. Nothing else is
+   * written; the newest 200 tests of a tenant are kept. What is kept is the user's on whose behalf it was asked, and goes with the user, or with a
+   * context that the question names. Needs the scope `admin`, as the calls below do.
+   *
+   * Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`), SOURCE_TEST_NOT_FOUND
+   * (`replay_of`), PERMISSION_DENIED (the scope; the key is bound).
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.RunSourceTest
+   */
+  runSourceTest: {
+    methodKind: "unary";
+    input: typeof RunSourceTestRequestSchema;
+    output: typeof RunSourceTestResponseSchema;
+  },
+  /**
+   * Lists the tests that are kept, the newest first, without their answers. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.ListSourceTests
+   */
+  listSourceTests: {
+    methodKind: "unary";
+    input: typeof ListSourceTestsRequestSchema;
+    output: typeof ListSourceTestsResponseSchema;
+  },
+  /**
+   * Reads a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.GetSourceTest
+   */
+  getSourceTest: {
+    methodKind: "unary";
+    input: typeof GetSourceTestRequestSchema;
+    output: typeof GetSourceTestResponseSchema;
+  },
+  /**
+   * Says what two tests differ in: hits by their ranks, and how each provider fared. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.CompareSourceTests
+   */
+  compareSourceTests: {
+    methodKind: "unary";
+    input: typeof CompareSourceTestsRequestSchema;
+    output: typeof CompareSourceTestsResponseSchema;
+  },
+  /**
+   * Removes a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextQuery.DeleteSourceTest
+   */
+  deleteSourceTest: {
+    methodKind: "unary";
+    input: typeof DeleteSourceTestRequestSchema;
+    output: typeof DeleteSourceTestResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_context_query, 0);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 from context_service.retrieval.terms import STOP_WORDS, asked_terms, stems
@@ -45,9 +46,15 @@ _DATE = re.compile(
 )
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _YEAR = re.compile(r"\d{4}")
+_LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
+_MAY_BE_WRITTEN_OTHERWISE = re.compile(r"\d{4}|\d,\d")  # a date, or thousands in groups
 _NUMBER = r"\d+(?:[.:/-]\d+)*"
 _NOT = re.compile(r"\b(?:can(?=not\b)|(?:ca(?=n['\u2019]t\b)))|n['\u2019]t\b")
 _WORDS = {"ca": "can", "wo": "will", "sha": "shall"}  # before n't
+# What says nothing of whether two texts are one: months are numbers elsewhere, 3rd is 3, and words before n't are cut
+# otherwise.
+_BEFORE_NOT = frozenset({"cannot", "dare", "daren", "need", "mightn", "mayn", "oughtn", "shan", "ca", "wo", "sha"})
+_OF_ANY_LOOK = frozenset(stems(_MONTHS)) | {"st", "nd", "rd", "th"} | _BEFORE_NOT
 # A number as a whole, with its sign; a word; a sign that means something.
 _TOKEN = re.compile(rf"(?:(?<![\w)])[-\u2212](?=\d))?{_NUMBER}|[^\W\d_][^\W_]*|[^\w\s]|_")
 
@@ -80,6 +87,23 @@ def fact_of(text: str) -> tuple[str, ...]:
         elif _means(token):
             fact.append(token)
     return tuple(fact) if terms >= TERMS_MIN else ()
+
+
+def look_of(text: str, terms: Iterable[str]) -> object:
+    """Return what texts that say the same have in common, and most others have not: cheaper than what they say.
+
+    Args:
+        text: Any.
+        terms: Its `terms_of`.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    numbers = () if _MAY_BE_WRITTEN_OTHERWISE.search(text) else tuple(_DIGITS.findall(text))
+    words = set(terms)
+    for mixed in [word for word in words if not (word.isalpha() and word.isascii())]:
+        words.remove(mixed)
+        words.update(_LETTERS.findall(mixed) if mixed.isascii() else ())
+    return numbers, frozenset(words - _OF_ANY_LOOK)
 
 
 @lru_cache(_STEMS_KEPT)

@@ -1,0 +1,528 @@
+import datetime
+
+from contextkeep.context.v1 import agents_pb2 as _agents_pb2
+from contextkeep.context.v1 import knowledge_bases_pb2 as _knowledge_bases_pb2
+from contextkeep.context.v1 import mcp_servers_pb2 as _mcp_servers_pb2
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class MemoryKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEMORY_KIND_UNSPECIFIED: _ClassVar[MemoryKind]
+    MEMORY_KIND_FACT: _ClassVar[MemoryKind]
+    MEMORY_KIND_PREFERENCE: _ClassVar[MemoryKind]
+    MEMORY_KIND_EXPERIENCE: _ClassVar[MemoryKind]
+    MEMORY_KIND_OBSERVATION: _ClassVar[MemoryKind]
+
+class MemoryState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEMORY_STATE_UNSPECIFIED: _ClassVar[MemoryState]
+    MEMORY_STATE_PENDING: _ClassVar[MemoryState]
+    MEMORY_STATE_INDEXED: _ClassVar[MemoryState]
+    MEMORY_STATE_FAILED: _ClassVar[MemoryState]
+
+class PageState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PAGE_STATE_UNSPECIFIED: _ClassVar[PageState]
+    PAGE_STATE_FRESH: _ClassVar[PageState]
+    PAGE_STATE_STALE: _ClassVar[PageState]
+MEMORY_KIND_UNSPECIFIED: MemoryKind
+MEMORY_KIND_FACT: MemoryKind
+MEMORY_KIND_PREFERENCE: MemoryKind
+MEMORY_KIND_EXPERIENCE: MemoryKind
+MEMORY_KIND_OBSERVATION: MemoryKind
+MEMORY_STATE_UNSPECIFIED: MemoryState
+MEMORY_STATE_PENDING: MemoryState
+MEMORY_STATE_INDEXED: MemoryState
+MEMORY_STATE_FAILED: MemoryState
+PAGE_STATE_UNSPECIFIED: PageState
+PAGE_STATE_FRESH: PageState
+PAGE_STATE_STALE: PageState
+
+class MemoryInput(_message.Message):
+    __slots__ = ("text", "kind", "confidence", "source", "happened_at", "key", "experience", "app_id", "agent_bundle_id")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    HAPPENED_AT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    kind: MemoryKind
+    confidence: float
+    source: MemorySource
+    happened_at: _timestamp_pb2.Timestamp
+    key: str
+    experience: MemoryExperience
+    app_id: str
+    agent_bundle_id: str
+    def __init__(self, text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., source: _Optional[_Union[MemorySource, _Mapping]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ...) -> None: ...
+
+class MemorySource(_message.Message):
+    __slots__ = ("label", "uri", "context_id", "ref")
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    URI_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    label: str
+    uri: str
+    context_id: str
+    ref: str
+    def __init__(self, label: _Optional[str] = ..., uri: _Optional[str] = ..., context_id: _Optional[str] = ..., ref: _Optional[str] = ...) -> None: ...
+
+class MemoryExperience(_message.Message):
+    __slots__ = ("goal", "outcome", "quality")
+    GOAL_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    QUALITY_FIELD_NUMBER: _ClassVar[int]
+    goal: str
+    outcome: str
+    quality: float
+    def __init__(self, goal: _Optional[str] = ..., outcome: _Optional[str] = ..., quality: _Optional[float] = ...) -> None: ...
+
+class Memory(_message.Message):
+    __slots__ = ("memory_id", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "state", "superseded_by", "contradicts", "version", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "created_at", "updated_at")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    HAPPENED_AT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
+    CONTRADICTS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    text: str
+    kind: MemoryKind
+    confidence: float
+    sources: _containers.RepeatedCompositeFieldContainer[MemorySource]
+    happened_at: _timestamp_pb2.Timestamp
+    key: str
+    experience: MemoryExperience
+    state: MemoryState
+    superseded_by: str
+    contradicts: _containers.RepeatedScalarFieldContainer[str]
+    version: int
+    owner_user_id: str
+    app_id: str
+    agent_bundle_id: str
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., superseded_by: _Optional[str] = ..., contradicts: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RetainMemoryRequest(_message.Message):
+    __slots__ = ("memory", "subject_user_id", "request_id")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    memory: MemoryInput
+    subject_user_id: str
+    request_id: str
+    def __init__(self, memory: _Optional[_Union[MemoryInput, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RetainMemoryResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class RecallMemoriesRequest(_message.Message):
+    __slots__ = ("query", "limit", "filter", "subject_user_id")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    query: str
+    limit: int
+    filter: MemoryFilter
+    subject_user_id: str
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class MemoryFilter(_message.Message):
+    __slots__ = ("kinds", "key", "holding_only", "happened_from", "happened_to")
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    HOLDING_ONLY_FIELD_NUMBER: _ClassVar[int]
+    HAPPENED_FROM_FIELD_NUMBER: _ClassVar[int]
+    HAPPENED_TO_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[MemoryKind]
+    key: str
+    holding_only: bool
+    happened_from: _timestamp_pb2.Timestamp
+    happened_to: _timestamp_pb2.Timestamp
+    def __init__(self, kinds: _Optional[_Iterable[_Union[MemoryKind, str]]] = ..., key: _Optional[str] = ..., holding_only: _Optional[bool] = ..., happened_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., happened_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RecallMemoriesResponse(_message.Message):
+    __slots__ = ("memories", "mode", "meaning_error")
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    MEANING_ERROR_FIELD_NUMBER: _ClassVar[int]
+    memories: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
+    mode: str
+    meaning_error: str
+    def __init__(self, memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., mode: _Optional[str] = ..., meaning_error: _Optional[str] = ...) -> None: ...
+
+class RecalledMemory(_message.Message):
+    __slots__ = ("memory", "score")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    score: float
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ..., score: _Optional[float] = ...) -> None: ...
+
+class ReflectMemoriesRequest(_message.Message):
+    __slots__ = ("query", "limit", "filter", "subject_user_id")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    query: str
+    limit: int
+    filter: MemoryFilter
+    subject_user_id: str
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class ReflectMemoriesResponse(_message.Message):
+    __slots__ = ("statement", "memory_ids", "superseded_ids", "method", "mode", "meaning_error")
+    STATEMENT_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    MEANING_ERROR_FIELD_NUMBER: _ClassVar[int]
+    statement: str
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    superseded_ids: _containers.RepeatedScalarFieldContainer[str]
+    method: str
+    mode: str
+    meaning_error: str
+    def __init__(self, statement: _Optional[str] = ..., memory_ids: _Optional[_Iterable[str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., method: _Optional[str] = ..., mode: _Optional[str] = ..., meaning_error: _Optional[str] = ...) -> None: ...
+
+class ListMemoriesRequest(_message.Message):
+    __slots__ = ("filter", "subject_user_id", "page_size", "page_token")
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    filter: MemoryFilter
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, filter: _Optional[_Union[MemoryFilter, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListMemoriesResponse(_message.Message):
+    __slots__ = ("memories", "next_page_token")
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    memories: _containers.RepeatedCompositeFieldContainer[Memory]
+    next_page_token: str
+    def __init__(self, memories: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateMemoryRequest(_message.Message):
+    __slots__ = ("memory_id", "memory", "update_mask", "expected_version", "subject_user_id", "request_id")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    memory: MemoryInput
+    update_mask: _field_mask_pb2.FieldMask
+    expected_version: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, memory_id: _Optional[str] = ..., memory: _Optional[_Union[MemoryInput, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateMemoryResponse(_message.Message):
+    __slots__ = ("memory",)
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    memory: Memory
+    def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
+
+class ForgetMemoryRequest(_message.Message):
+    __slots__ = ("memory_id", "subject_user_id", "request_id")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, memory_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ForgetMemoryResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ConsolidateMemoriesRequest(_message.Message):
+    __slots__ = ("run_context_ids", "apply", "plan", "subject_user_id", "request_id")
+    RUN_CONTEXT_IDS_FIELD_NUMBER: _ClassVar[int]
+    APPLY_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    run_context_ids: _containers.RepeatedScalarFieldContainer[str]
+    apply: bool
+    plan: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, run_context_ids: _Optional[_Iterable[str]] = ..., apply: _Optional[bool] = ..., plan: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ConsolidateMemoriesResponse(_message.Message):
+    __slots__ = ("plan", "merged", "promoted", "has_more", "is_applied")
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    MERGED_FIELD_NUMBER: _ClassVar[int]
+    PROMOTED_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    IS_APPLIED_FIELD_NUMBER: _ClassVar[int]
+    plan: str
+    merged: _containers.RepeatedCompositeFieldContainer[MergedMemories]
+    promoted: _containers.RepeatedCompositeFieldContainer[PromotedLesson]
+    has_more: bool
+    is_applied: bool
+    def __init__(self, plan: _Optional[str] = ..., merged: _Optional[_Iterable[_Union[MergedMemories, _Mapping]]] = ..., promoted: _Optional[_Iterable[_Union[PromotedLesson, _Mapping]]] = ..., has_more: _Optional[bool] = ..., is_applied: _Optional[bool] = ...) -> None: ...
+
+class MergedMemories(_message.Message):
+    __slots__ = ("memory_id", "text", "merged_ids")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    MERGED_IDS_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    text: str
+    merged_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., merged_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PromotedLesson(_message.Message):
+    __slots__ = ("memory_id", "text", "experience_ids")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_IDS_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    text: str
+    experience_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., experience_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PageInput(_message.Message):
+    __slots__ = ("slug", "title", "markdown", "aliases", "sources", "memory_ids", "fresh_until", "app_id", "agent_bundle_id")
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    MARKDOWN_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    FRESH_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    slug: str
+    title: str
+    markdown: str
+    aliases: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.RepeatedCompositeFieldContainer[PageSource]
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    fresh_until: _timestamp_pb2.Timestamp
+    app_id: str
+    agent_bundle_id: str
+    def __init__(self, slug: _Optional[str] = ..., title: _Optional[str] = ..., markdown: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[PageSource, _Mapping]]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ...) -> None: ...
+
+class PageSource(_message.Message):
+    __slots__ = ("label", "uri", "id")
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    URI_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    label: str
+    uri: str
+    id: str
+    def __init__(self, label: _Optional[str] = ..., uri: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+
+class Page(_message.Message):
+    __slots__ = ("page_id", "family", "slug", "title", "aliases", "version", "newest_version", "markdown", "sources", "memory_ids", "size_bytes", "state", "stale", "as_of", "fresh_until", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "written_by", "created_at", "updated_at")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    FAMILY_FIELD_NUMBER: _ClassVar[int]
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MARKDOWN_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    STALE_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    FRESH_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    family: str
+    slug: str
+    title: str
+    aliases: _containers.RepeatedScalarFieldContainer[str]
+    version: int
+    newest_version: int
+    markdown: str
+    sources: _containers.RepeatedCompositeFieldContainer[PageSource]
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    size_bytes: int
+    state: PageState
+    stale: _containers.RepeatedScalarFieldContainer[str]
+    as_of: _timestamp_pb2.Timestamp
+    fresh_until: _timestamp_pb2.Timestamp
+    owner_user_id: str
+    app_id: str
+    agent_bundle_id: str
+    created_by: str
+    written_by: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, page_id: _Optional[str] = ..., family: _Optional[str] = ..., slug: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., newest_version: _Optional[int] = ..., markdown: _Optional[str] = ..., sources: _Optional[_Iterable[_Union[PageSource, _Mapping]]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., size_bytes: _Optional[int] = ..., state: _Optional[_Union[PageState, str]] = ..., stale: _Optional[_Iterable[str]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class PageVersion(_message.Message):
+    __slots__ = ("version", "title", "written_by", "created_at", "size_bytes")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    title: str
+    written_by: str
+    created_at: _timestamp_pb2.Timestamp
+    size_bytes: int
+    def __init__(self, version: _Optional[int] = ..., title: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class PutPageRequest(_message.Message):
+    __slots__ = ("page", "expected_version", "subject_user_id", "request_id")
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    page: PageInput
+    expected_version: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, page: _Optional[_Union[PageInput, _Mapping]] = ..., expected_version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PutPageResponse(_message.Message):
+    __slots__ = ("page",)
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    page: Page
+    def __init__(self, page: _Optional[_Union[Page, _Mapping]] = ...) -> None: ...
+
+class GetPageRequest(_message.Message):
+    __slots__ = ("page_id", "slug", "app_id", "agent_bundle_id", "version", "subject_user_id")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    slug: str
+    app_id: str
+    agent_bundle_id: str
+    version: int
+    subject_user_id: str
+    def __init__(self, page_id: _Optional[str] = ..., slug: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., version: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetPageResponse(_message.Message):
+    __slots__ = ("page",)
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    page: Page
+    def __init__(self, page: _Optional[_Union[Page, _Mapping]] = ...) -> None: ...
+
+class ListPagesRequest(_message.Message):
+    __slots__ = ("slug_prefix", "memory_id", "page_size", "page_token", "subject_user_id")
+    SLUG_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    slug_prefix: str
+    memory_id: str
+    page_size: int
+    page_token: str
+    subject_user_id: str
+    def __init__(self, slug_prefix: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class ListPagesResponse(_message.Message):
+    __slots__ = ("pages", "next_page_token")
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    pages: _containers.RepeatedCompositeFieldContainer[Page]
+    next_page_token: str
+    def __init__(self, pages: _Optional[_Iterable[_Union[Page, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListPageVersionsRequest(_message.Message):
+    __slots__ = ("page_id", "slug", "app_id", "agent_bundle_id", "page_size", "page_token", "subject_user_id")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    slug: str
+    app_id: str
+    agent_bundle_id: str
+    page_size: int
+    page_token: str
+    subject_user_id: str
+    def __init__(self, page_id: _Optional[str] = ..., slug: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class ListPageVersionsResponse(_message.Message):
+    __slots__ = ("versions", "next_page_token")
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    versions: _containers.RepeatedCompositeFieldContainer[PageVersion]
+    next_page_token: str
+    def __init__(self, versions: _Optional[_Iterable[_Union[PageVersion, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class DeletePageRequest(_message.Message):
+    __slots__ = ("page_id", "slug", "app_id", "agent_bundle_id", "expected_version", "subject_user_id", "request_id")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    slug: str
+    app_id: str
+    agent_bundle_id: str
+    expected_version: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, page_id: _Optional[str] = ..., slug: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expected_version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class DeletePageResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

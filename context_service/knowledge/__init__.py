@@ -1,0 +1,1 @@
+"""Knowledge: what is known beyond one conversation."""

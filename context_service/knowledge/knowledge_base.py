@@ -1,0 +1,145 @@
+"""Knowledge bases and their documents: what is said of them, what is kept, and what may be said. Values and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+from contextkeep.errors import InvalidArgument, LimitExceeded
+from service_runtime.documents import check_text
+
+BASES_MAX = 200  # of a tenant
+NAME_CHARS_MAX = 200
+DESCRIPTION_CHARS_MAX = 2_000
+WALL_CHARS_MAX = 512  # of an app, an agent bundle or a graph
+DOCUMENTS_MAX = 10_000  # of a base
+DOCUMENT_BYTES_MAX = 3_000_000  # that come with one: what a message takes, be it JSON
+BASE_BYTES_MAX = 1024**3  # that came with the documents of a base, together
+DOCUMENT_NAME_CHARS_MAX, URI_CHARS_MAX, TYPE_CHARS_MAX = 500, 2_000, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walls:
+    """Who may see something: a key that is bound to one of these sees what has its own."""
+
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseInput:
+    """What an administrator says of a base."""
+
+    name: str
+    description: str = ""
+    is_of_tenant: bool = False  # asked for everybody, else for agents that name it
+    walls: Walls = field(default_factory=Walls)
+
+
+class DocumentState(Enum):
+    """How far a document is."""
+
+    QUEUED = "QUEUED"
+    PARSING = "PARSING"
+    INDEXED = "INDEXED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """A base as it is stored."""
+
+    base_id: UUID
+    said: BaseInput
+    document_count: int
+    size_bytes: int
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    documents: Mapping[DocumentState, int] = field(default_factory=dict)  # of a base that was read by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentInput:
+    """A document as it is added: bytes, or a record."""
+
+    name: str = ""  # empty: as the record has it
+    uri: str = ""
+    content_type: str = ""
+    data: bytes | None = None
+    record_id: UUID | None = None
+
+    def check(self) -> None:
+        """Refuse what is no document.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the field is named.
+        """
+        if self.data is None and self.record_id is None:
+            raise InvalidArgument("document has neither data nor working_memory_id", field="document.data")
+        check_text("document.name", self.name, chars_max=DOCUMENT_NAME_CHARS_MAX)
+        if self.data is not None and not self.name.strip():
+            raise InvalidArgument("document.name is blank", field="document.name")
+        check_text("document.uri", self.uri, chars_max=URI_CHARS_MAX)
+        check_text("document.content_type", self.content_type, chars_max=TYPE_CHARS_MAX)
+        if self.record_id is not None and self.content_type:
+            raise InvalidArgument(
+                "document.content_type is said of bytes; a record has its own", field="document.content_type"
+            )
+        check_count("document.data", len(self.data or b""), DOCUMENT_BYTES_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A document as it is stored, without what it says."""
+
+    document_id: UUID
+    base: str  # its name
+    name: str
+    uri: str
+    content_type: str
+    size_bytes: int
+    record_id: UUID | None
+    state: DocumentState
+    error: str
+    passage_count: int
+    is_cut: bool
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+
+def check_base(said: BaseInput) -> None:
+    """Refuse what is no base.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    check_name("knowledge_base.name", said.name)
+    check_text("knowledge_base.description", said.description, chars_max=DESCRIPTION_CHARS_MAX)
+    for wall, name in (
+        ("app_id", said.walls.app_id),
+        ("agent_bundle_id", said.walls.agent_bundle_id),
+        ("graph_name", said.walls.graph_name),
+    ):
+        check_text(f"knowledge_base.{wall}", name, chars_max=WALL_CHARS_MAX)
+
+
+def check_name(field_name: str, name: str) -> None:
+    """Refuse what no base can be called."""
+    check_text(field_name, name, chars_max=NAME_CHARS_MAX)
+    if not name.strip():
+        raise InvalidArgument(f"{field_name} is blank", field=field_name)
+
+
+def check_count(limit: str, value: int, value_max: int) -> None:
+    """Refuse what is more than a limit."""
+    if value > value_max:
+        raise LimitExceeded(
+            f"{limit} is {value}; the limit is {value_max}", limit=limit, limit_max=value_max, value=value
+        )

@@ -1,0 +1,295 @@
+"""The rules of knowledge bases: administrators put them, and who sees one adds documents to it.
+
+A base is asked for all of its tenant, or for the agents that name it. Who may see one that is not the tenant's is a
+matter of `BaseRows`; what is asked for whom is one of `AskedBases`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from context_service.knowledge.base_rows import BaseRows
+from context_service.knowledge.document_rows import DocumentRows
+from context_service.knowledge.knowledge_base import (
+    BASE_BYTES_MAX,
+    BASES_MAX,
+    DOCUMENTS_MAX,
+    Base,
+    BaseInput,
+    Document,
+    DocumentInput,
+    DocumentState,
+    check_base,
+    check_count,
+    check_name,
+)
+from contextkeep.errors import (
+    DocumentNotFound,
+    InvalidArgument,
+    InvalidPageToken,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    RecordNotFound,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+_SEQ_MAX = 2**63 - 1
+
+
+class KnowledgeBases:
+    """The bases of tenants; each time for a principal.
+
+    Args:
+        database: Where they are.
+        rows: Of the bases.
+        documents: Of their documents.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, rows: BaseRows, documents: DocumentRows, *, requests: Requests) -> None:
+        self._database = database
+        self._rows = rows
+        self._documents = documents
+        self._requests = requests
+
+    async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
+        """Write a base as it is said, whether there was one or not.
+
+        Raises:
+            InvalidArgument: a field is malformed, or the base has other walls.
+            LimitExceeded: too much is said, or there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        _check_unbound(principal)
+        check_base(said)
+
+        async def work(transaction: Transaction) -> Mapping[str, Any]:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                kept: Mapping[str, Any] = answer
+                return kept
+            base, count = await self._rows.put(transaction, said, by=principal.subject)
+            if base.said.walls != said.walls:
+                raise InvalidArgument(
+                    "the knowledge base has other walls, and they never change", field="knowledge_base.app_id"
+                )
+            check_count("knowledge_bases", count, BASES_MAX)
+            put = _kept(base)
+            if request:
+                await self._requests.answer(transaction, request, put)
+            return put
+
+        put = await self._database.of(principal).transaction(work)
+        return Base(
+            base_id=UUID(put["base_id"]),
+            said=said,
+            document_count=put["document_count"],
+            size_bytes=put["size_bytes"],
+            version=put["version"],
+            created_at=datetime.fromisoformat(put["created_at"]),
+            updated_at=datetime.fromisoformat(put["updated_at"]),
+            updated_by=put["updated_by"],
+        )
+
+    async def get(self, name: str, *, principal: Principal) -> Base:
+        """Return a base, and how far its documents are.
+
+        Raises:
+            InvalidArgument, LimitExceeded: no base can be called so.
+            KnowledgeBaseNotFound: there is none that the caller may see.
+        """
+        check_name("name", name)
+        base = await self._rows.read(principal, name)
+        if base is None:
+            raise _no_base(name)
+        return base
+
+    async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Base], str]:
+        """Return a page of those that the caller may see, by name, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        query = ("ListKnowledgeBases", principal.tenant_id)
+        key = pages.decode_token(query, page.token, parts=1)
+        after = key[0] if key else ""
+        if not isinstance(after, str) or "\0" in after:
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        count = pages.page_size(page.size)
+        found = await self._rows.names(principal, after=after, count=count + 1)
+        token = pages.encode_token(query, (found[count - 1].said.name,)) if len(found) > count else ""
+        return found[:count], token
+
+    async def delete(self, name: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove a base with its documents.
+
+        Raises:
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        _check_unbound(principal)
+        check_name("name", name)
+
+        async def work(transaction: Transaction) -> None:
+            if request and await self._requests.claim(transaction, request):
+                return
+            base = await self._locked(transaction, principal, name)
+            await self._rows.delete(transaction, base.base_id)
+            if request:
+                await self._requests.answer(transaction, request, {"deleted": True})
+
+        await self._database.of(principal).transaction(work)
+
+    async def add(self, name: str, said: DocumentInput, *, principal: Principal, request: Request | None) -> Document:
+        """Add a document, which is read behind the answer.
+
+        Raises:
+            InvalidArgument, LimitExceeded: what is said is no document; the base has no room; a record is not open to
+                the base.
+            KnowledgeBaseNotFound: as of `get`.
+            RecordNotFound: there is none.
+            RequestIdReused: see the contract.
+        """
+        check_name("knowledge_base", name)
+        said.check()
+
+        async def work(transaction: Transaction) -> Document:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return _added(answer, name, said)
+            base = await self._locked(transaction, principal, name)
+            documents, size_bytes = await self._rows.counted(
+                transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
+            )
+            check_count("documents", documents, DOCUMENTS_MAX)
+            check_count("size_bytes", size_bytes, BASE_BYTES_MAX)
+            whole = await self._of_record(transaction, base, said)
+            document = await self._documents.add(transaction, base, whole, by=principal.subject)
+            if request:
+                await self._requests.answer(transaction, request, _kept_of(document))
+            return document
+
+        return await self._database.of(principal).transaction(work)
+
+    async def documents(
+        self, name: str, states: Sequence[DocumentState], page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Document], str]:
+        """Return a page of the documents of a base, those that were added last first, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+            LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+        """
+        base = await self.get(name, principal=principal)
+        query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(one.value for one in states))
+        key = pages.decode_token(query, page.token, parts=1)
+        before = key[0] if key else _SEQ_MAX
+        if type(before) is not int or not 0 < before <= _SEQ_MAX:
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        count = pages.page_size(page.size)
+        found = await self._documents.page(principal, base, states, before=before, count=count + 1)
+        token = pages.encode_token(query, (found[count - 1][0],)) if len(found) > count else ""
+        return [document for _, document in found[:count]], token
+
+    async def remove(self, name: str, document_id: UUID, *, principal: Principal, request: Request | None) -> None:
+        """Remove a document with all that finds it.
+
+        Raises:
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            DocumentNotFound: the base has none with this id.
+            RequestIdReused: see the contract.
+        """
+        check_name("knowledge_base", name)
+
+        async def work(transaction: Transaction) -> None:
+            if request and await self._requests.claim(transaction, request):
+                return
+            base = await self._locked(transaction, principal, name)
+            size_bytes = await self._documents.remove(transaction, base, document_id)
+            if size_bytes is None:
+                raise DocumentNotFound("the knowledge base has no such document", document_id=document_id)
+            await self._rows.counted(transaction, base.base_id, more=-1, more_bytes=-size_bytes)
+            if request:
+                await self._requests.answer(transaction, request, {"removed": True})
+
+        await self._database.of(principal).transaction(work)
+
+    async def _locked(self, transaction: Transaction, principal: Principal, name: str) -> Base:
+        base = await self._rows.lock(transaction, principal, name)
+        if base is None:
+            raise _no_base(name)
+        return base
+
+    async def _of_record(self, transaction: Transaction, base: Base, said: DocumentInput) -> DocumentInput:
+        """Return a document with what its record says of itself, if it follows one."""
+        if said.record_id is None:
+            return said
+        record = await self._documents.record(transaction, base, said.record_id)
+        if record is None:
+            raise RecordNotFound("there is no such record", working_memory_id=said.record_id)
+        if not record.is_open:
+            raise InvalidArgument(
+                "the record is archived, a user's or a context's, or has not the walls of the knowledge base",
+                field="document.working_memory_id",
+            )
+        return replace(said, name=said.name or record.name, content_type=record.content_type)
+
+
+def _check_unbound(principal: Principal) -> None:
+    if principal.bounds:
+        raise PermissionDenied("the key is bound, and knowledge bases are the tenant's")
+
+
+def _no_base(name: str) -> KnowledgeBaseNotFound:
+    return KnowledgeBaseNotFound("there is no such knowledge base", name=name)
+
+
+def _kept(base: Base) -> dict[str, Any]:
+    """Return what of an answer is not told from the request again."""
+    return {
+        "base_id": str(base.base_id),
+        "document_count": base.document_count,
+        "size_bytes": base.size_bytes,
+        "version": base.version,
+        "created_at": base.created_at.isoformat(),
+        "updated_at": base.updated_at.isoformat(),
+        "updated_by": base.updated_by,
+    }
+
+
+def _kept_of(document: Document) -> dict[str, Any]:
+    return {
+        "document_id": str(document.document_id),
+        "name": document.name,
+        "content_type": document.content_type,
+        "created_by": document.created_by,
+        "created_at": document.created_at.isoformat(),
+    }
+
+
+def _added(kept: Mapping[str, Any], base: str, said: DocumentInput) -> Document:
+    """Return a document as it was when it was added."""
+    created_at = datetime.fromisoformat(kept["created_at"])
+    return Document(
+        document_id=UUID(kept["document_id"]),
+        base=base,
+        name=kept["name"],
+        uri=said.uri,
+        content_type=kept["content_type"],
+        size_bytes=len(said.data or b""),
+        record_id=said.record_id,
+        state=DocumentState.QUEUED,
+        error="",
+        passage_count=0,
+        is_cut=False,
+        created_by=kept["created_by"],
+        created_at=created_at,
+        updated_at=created_at,
+    )

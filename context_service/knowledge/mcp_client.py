@@ -1,0 +1,405 @@
+"""Asking MCP servers of others, over streamable HTTP: the only file that speaks the protocol as a client.
+
+What a server is, is not trusted: where it is was checked and is connected to as checked, it is not followed anywhere,
+what it answers is bounded while it is read, and nothing that it says is written to a log. Each conversation is a
+connection of its own, which ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from context_service.knowledge.mcp_tool import Definition, definition
+from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
+from service_runtime.destinations import Destination, Destinations
+from service_runtime.extras import install
+
+if TYPE_CHECKING:
+    import httpx2
+    import mcp_types as types
+    from mcp.client.session import ClientSession
+
+_T = TypeVar("_T")
+
+ANSWER_BYTES_MAX = 1024 * 1024  # of one response, as it comes
+TOOLS_MAX = 200  # of a server
+_TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # of all of a conversation
+_PAGES_MAX = 20
+_TEXT_CHARS_MAX = 256 * 1024  # of all texts that a tool answers
+_HTTP_ERROR, _REDIRECT = 400, 300
+_ASKS_WHO = frozenset({401, 403, 407})
+# What they log may hold what a server says, and headers.
+_TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A server to talk to."""
+
+    url: str
+    secret: str = field(default="", repr=False)
+    protocol: str = ""  # how it spoke before; empty: that is to be found out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What a server has."""
+
+    protocol: str
+    tools: Sequence[Definition]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a tool answered."""
+
+    structured: Any
+    texts: Sequence[str]
+    is_error: bool
+
+
+class ToolRefused(Exception):
+    """A tool was not called: its server does not define it as it was approved."""
+
+
+class McpClient:
+    """Talks to servers.
+
+    Args:
+        destinations: Where they may be.
+    """
+
+    def __init__(self, destinations: Destinations) -> None:
+        self._destinations = destinations
+        self._tls: ssl.SSLContext | None = None
+
+    async def discover(self, target: Target) -> Discovered:
+        """Return the tools of a server.
+
+        Raises:
+            AddressRefused, McpServerFailed: it cannot be asked.
+        """
+
+        async def work(session: ClientSession) -> Discovered:
+            found = await _tools(session)
+            kept = [one for one in found.values() if one is not None]
+            return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
+
+        return await self._talk(target, work)
+
+    async def call(self, target: Target, approved: Definition, arguments: dict[str, Any]) -> Said:
+        """Return what a tool answers, if it is still the one that was approved.
+
+        Raises:
+            ToolRefused: it is not.
+            AddressRefused, McpServerFailed: its server cannot be asked.
+        """
+
+        async def work(session: ClientSession) -> Said:
+            import mcp_types as types
+
+            now = (await _tools(session)).get(approved.name)
+            if now is None:
+                raise ToolRefused("its server has the tool no more")
+            if now != approved:
+                raise ToolRefused("its definition is another one than was approved")
+            # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
+            params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
+            result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
+            return _said(result, target.secret)
+
+        return await self._talk(target, work)
+
+    async def _talk(self, target: Target, work: Callable[[ClientSession], Awaitable[_T]]) -> _T:
+        mcp = await _library()
+        origin = origin_of(target.url)
+        try:
+            destination = await self._destinations.checked(origin.host, origin.port)
+        except AddressRefused as error:
+            raise AddressRefused(error.message) from None
+        except (OSError, UnicodeError):
+            raise McpServerFailed("its name cannot be looked up") from None
+        if origin.scheme != "https" and not destination.is_listed:
+            raise McpServerFailed("its address is public, and not https://")
+        watch = _Watch()
+        try:
+            async with await self._http(target, origin, destination, watch) as http:
+                transport = mcp.streamable_http_client(
+                    target.url, http_client=http, max_sse_event_size=ANSWER_BYTES_MAX
+                )
+                async with mcp.Client(transport, mode=mcp.mode_of(target.protocol), cache=None) as client:
+                    return await work(client.session)
+        except Exception as error:
+            if (refused := _of_type(error, ToolRefused)) is not None:
+                raise ToolRefused(str(refused)) from None
+            # Without its cause: that may hold anything that the server said.
+            raise McpServerFailed(_failure(error, watch)) from None
+
+    async def _http(
+        self, target: Target, origin: Origin, destination: Destination, watch: _Watch
+    ) -> httpx2.AsyncClient:
+        import httpx2
+
+        if self._tls is None and origin.scheme == "https":
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        inner = httpx2.AsyncHTTPTransport(verify=self._tls if self._tls else False, trust_env=False)
+        headers = {"accept-encoding": "identity"}
+        if target.secret:
+            headers["authorization"] = f"Bearer {target.secret}"
+        return httpx2.AsyncClient(
+            transport=_pinned(inner, origin, destination, watch),
+            headers=headers,
+            timeout=httpx2.Timeout(None),  # whoever asks says how long
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a URL leads."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def origin_of(url: str) -> Origin:
+    """Return where a URL leads.
+
+    Raises:
+        InvalidArgument: it is none that a server may have.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise InvalidArgument("server.url is no URL", field="server.url") from None
+    if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable() or " " in url:
+        raise InvalidArgument("server.url is no https:// or http:// URL of ASCII characters", field="server.url")
+    if (
+        parts.username is not None
+        or parts.password is not None
+        or "?" in url
+        or "#" in url
+        or "\\" in url
+        or "%" in host
+    ):
+        raise InvalidArgument(
+            "server.url has a user, a query or a fragment; a secret goes into bearer_secret", field="server.url"
+        )
+    return Origin(scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What went wrong first, which the library tells of in other words, or not at all."""
+
+    failure: str = ""
+    status: int = 0
+    size_bytes: int = 0
+
+    def failed(self, failure: str) -> Exception:
+        self.failure = self.failure or failure
+        return _NotToBeRead(failure)
+
+
+class _NotToBeRead(Exception):
+    """A response that is not read on."""
+
+
+def _pinned(
+    inner: httpx2.AsyncHTTPTransport, origin: Origin, destination: Destination, watch: _Watch
+) -> httpx2.AsyncBaseTransport:
+    """Return what sends requests to the address that was checked, and reads no more of the answers than is good."""
+    import httpx2
+
+    class Pinned(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            if watch.failure:  # of a request before
+                raise _NotToBeRead(watch.failure)
+            url = request.url
+            port = url.port or (443 if url.scheme == "https" else 80)
+            if (url.scheme, url.host.strip("[]"), port) != (origin.scheme, origin.host, origin.port):
+                raise watch.failed("it leads elsewhere")
+            sent = httpx2.Request(
+                request.method,
+                url.copy_with(host=destination.address),
+                headers=request.headers,  # with the host of its name
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": origin.host},
+            )
+            response = await inner.handle_async_request(sent)
+            try:
+                if request.method == "POST":
+                    _check(response, watch)
+            except BaseException:
+                await response.aclose()
+                raise
+            return httpx2.Response(
+                response.status_code,
+                headers=response.headers,
+                stream=Bounded(response.stream),
+                extensions=response.extensions,
+            )
+
+        async def aclose(self) -> None:
+            await inner.aclose()
+
+    class Bounded(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size_bytes = 0
+            async for chunk in self._stream:
+                size_bytes += len(chunk)
+                watch.size_bytes += len(chunk)
+                if size_bytes > ANSWER_BYTES_MAX or watch.size_bytes > _TALK_BYTES_MAX:
+                    raise watch.failed(f"it answers more than {ANSWER_BYTES_MAX} bytes")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return Pinned()
+
+
+def _check(response: httpx2.Response, watch: _Watch) -> None:
+    status = watch.status = response.status_code
+    if status in _ASKS_WHO:
+        raise watch.failed(f"it asks for authentication, or refuses it (HTTP {status})")
+    if _REDIRECT <= status < _HTTP_ERROR:
+        raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        raise watch.failed("it compresses what it was not asked to compress")
+    size = response.headers.get("content-length", "")
+    if size.isdecimal() and int(size[:20]) > ANSWER_BYTES_MAX:
+        raise watch.failed(f"it answers more than {ANSWER_BYTES_MAX} bytes")
+
+
+def _failure(error: Exception, watch: _Watch) -> str:
+    """Return what is wrong with a server, in our words."""
+    import httpx2
+
+    if watch.failure:
+        return watch.failure
+    if _of_type(error, ssl.SSLError) is not None or "CERTIFICATE" in str(_of_type(error, httpx2.ConnectError) or ""):
+        return "its certificate is not trusted, or it speaks no TLS"
+    if _of_type(error, httpx2.ConnectError) is not None:
+        return "it cannot be connected to"
+    if _of_type(error, httpx2.TransportError) is not None:
+        return "the connection to it broke off, or it speaks no HTTP"
+    if watch.status >= _HTTP_ERROR:
+        return f"it answers HTTP {watch.status}"
+    return "it does not speak the Model Context Protocol over streamable HTTP"
+
+
+def _of_type(error: BaseException, kind: type[Exception]) -> BaseException | None:
+    """Return the error of a kind in a group of them, or among its causes."""
+    if isinstance(error, kind):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for one in error.exceptions if (found := _of_type(one, kind)) is not None), None)
+    below = error.__cause__ or error.__context__
+    return _of_type(below, kind) if below is not None else None
+
+
+async def _tools(session: ClientSession) -> dict[str, Definition | None]:
+    """Return the tools of a server by name; None: there are several of it, or it is none that can be kept."""
+    import mcp_types as types
+
+    found: dict[str, Definition | None] = {}
+    cursor: str | None = None
+    for _ in range(_PAGES_MAX):
+        params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+        page = await session.send_request(types.ListToolsRequest(params=params), types.ListToolsResult)
+        for one in page.tools[: 2 * TOOLS_MAX]:
+            found[one.name] = None if one.name in found else _definition(one)
+        cursor = page.next_cursor
+        if not cursor or len(found) > 2 * TOOLS_MAX:
+            break
+    return found
+
+
+def _definition(tool: types.Tool) -> Definition | None:
+    return definition(
+        tool.name,
+        title=tool.title or "",
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {},
+        meta=tool.meta or {},
+    )
+
+
+def _said(result: types.CallToolResult, secret: str) -> Said:
+    left = _TEXT_CHARS_MAX
+    texts = []
+    for one in result.content:
+        text = getattr(one, "text", None)
+        if isinstance(text, str) and left > 0:
+            texts.append(_without(secret, text[:left]))
+            left -= len(text)
+    return Said(structured=_without(secret, result.structured_content), texts=texts, is_error=bool(result.is_error))
+
+
+def _without(secret: str, value: Any) -> Any:
+    """Return what a server says without the secret that it was told, be it in names or in values."""
+    if not secret:
+        return value
+    if isinstance(value, str):
+        return value.replace(secret, "[secret]")
+    if isinstance(value, list):
+        return [_without(secret, one) for one in value]
+    if isinstance(value, dict):
+        return {_without(secret, name): _without(secret, one) for name, one in value.items()}
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Library:
+    Client: Any
+    streamable_http_client: Any
+    modern: frozenset[str]
+
+    def mode_of(self, protocol: str) -> str:
+        if not protocol:
+            return "auto"
+        return protocol if protocol in self.modern else "legacy"
+
+
+_loaded: list[_Library] = []
+
+
+async def _library() -> _Library:
+    """Return the library, which takes a second to load, the first time beside the loop.
+
+    Raises:
+        McpServerFailed: it is not installed.
+    """
+    if not _loaded:
+        try:
+            _loaded.append(await asyncio.to_thread(_load))
+        except ImportError:
+            raise McpServerFailed(f"the service cannot ask any: {install('mcp')}") from None
+    return _loaded[0]
+
+
+def _load() -> _Library:
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+    for name in _TOO_TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return _Library(
+        Client=Client, streamable_http_client=streamable_http_client, modern=frozenset(MODERN_PROTOCOL_VERSIONS)
+    )

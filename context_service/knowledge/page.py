@@ -1,0 +1,215 @@
+"""Pages of a wiki: what is written, what is kept of it, and what may be written. Values and rules only."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from contextkeep.errors import InvalidArgument, LimitExceeded
+from service_runtime.documents import check_size, check_text
+
+PAGE_BYTES_MAX = 1024 * 1024
+PAGES_MAX = 10_000  # of a user
+VERSIONS_MAX = 50  # that are kept of a page, the newest
+VERSIONS_BYTES_MAX = 16 * 1024 * 1024  # of them, together; the newest stays, however large
+SECTIONS_MAX = 2_000
+SLUG_CHARS_MAX = 128
+TITLE_CHARS_MAX = 200
+ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
+SOURCES_MAX, LABEL_CHARS_MAX, URI_CHARS_MAX, SOURCE_ID_CHARS_MAX = 100, 500, 2_000, 200
+CITED_MAX = 200  # memories
+NAME_CHARS_MAX = 512  # of an app or an agent bundle
+
+# Words of small letters and digits, parted by single marks: "refunds", "customers/acme-corp", "notes/2026.11".
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?:/[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
+_NOT_OF_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSource:
+    """What a page was made of. All of it is the writer's, and nothing of it is looked up."""
+
+    label: str = ""
+    uri: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageInput:
+    """A page as it is written."""
+
+    slug: str  # empty: made of the title
+    title: str
+    markdown: str
+    aliases: Sequence[str] = ()
+    sources: Sequence[PageSource] = ()
+    memory_ids: Sequence[UUID] = ()
+    fresh_until: datetime | None = None
+    app_id: str = ""
+    agent_bundle_id: str = ""
+
+    @property
+    def sha256(self) -> bytes:
+        """What a version is known by: the same again says that it still holds."""
+        said = [
+            self.title,
+            self.markdown,
+            list(self.aliases),
+            [[one.label, one.uri, one.id] for one in self.sources],
+            [str(one) for one in self.memory_ids],
+        ]
+        return hashlib.sha256(orjson.dumps(said)).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageVersion:
+    """A version of a page, without what it says."""
+
+    version: int
+    title: str
+    created_by: str
+    created_at: datetime
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page in one of its versions.
+
+    Attributes:
+        version: Of what is here, from 1.
+        newest_version: Of the page.
+        as_of: When the newest version was last said to hold; of an older one, when it was written.
+        markdown: Empty in lists.
+        stale: Why it is out of date; empty: it is not, as far as is known.
+    """
+
+    page_id: UUID
+    slug: str
+    title: str
+    version: int
+    newest_version: int
+    aliases: Sequence[str]
+    memory_ids: Sequence[UUID]
+    sources: Sequence[PageSource] = field(default_factory=tuple)
+    markdown: str = ""
+    size_bytes: int
+    as_of: datetime
+    fresh_until: datetime | None
+    stale: Sequence[str] = field(default_factory=tuple)
+    owner_user_id: str
+    app_id: str
+    agent_bundle_id: str
+    created_by: str
+    written_by: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageName:
+    """Which page is meant: by its id, else by its slug or an alias within an app and an agent bundle."""
+
+    page_id: UUID | None
+    slug: str
+    app_id: str = ""
+    agent_bundle_id: str = ""
+
+    def check(self) -> None:
+        """Refuse what names no page, or two.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the field is named.
+        """
+        if (self.page_id is None) == (not self.slug):
+            raise InvalidArgument("name the page by page_id or by slug", field="page_id")
+        check_text("slug", self.slug, chars_max=ALIAS_CHARS_MAX)
+        check_text("app_id", self.app_id, chars_max=NAME_CHARS_MAX)
+        check_text("agent_bundle_id", self.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+
+
+def check_page(said: PageInput) -> None:
+    """Refuse what cannot be a page.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the field is named.
+    """
+    check_slug(said.slug)
+    check_text("page.title", said.title, chars_max=TITLE_CHARS_MAX)
+    if not said.title.strip():
+        raise InvalidArgument("page.title is blank", field="page.title")
+    check_text("page.markdown", said.markdown, chars_max=PAGE_BYTES_MAX)
+    check_size("page.markdown", said.markdown, size_bytes_max=PAGE_BYTES_MAX)
+    if not said.markdown.strip():
+        raise InvalidArgument("page.markdown is blank", field="page.markdown")
+    for limit, value, value_max in (
+        ("page.aliases", len(said.aliases), ALIASES_MAX),
+        ("page.sources", len(said.sources), SOURCES_MAX),
+        ("page.memory_ids", len(said.memory_ids), CITED_MAX),
+    ):
+        if value > value_max:
+            raise too_many(limit, value_max, value)
+    for number, alias in enumerate(said.aliases):
+        where = f"page.aliases[{number}]"
+        check_text(where, alias, chars_max=ALIAS_CHARS_MAX)
+        if not alias.strip():
+            raise InvalidArgument(f"{where} is blank", field=where)
+    for number, one in enumerate(said.sources):
+        where = f"page.sources[{number}]"
+        check_text(f"{where}.label", one.label, chars_max=LABEL_CHARS_MAX)
+        check_text(f"{where}.uri", one.uri, chars_max=URI_CHARS_MAX)
+        check_text(f"{where}.id", one.id, chars_max=SOURCE_ID_CHARS_MAX)
+        if not (one.label or one.uri or one.id):
+            raise InvalidArgument(f"{where} says nothing", field=where)
+    check_text("page.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
+    check_text("page.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+
+
+def check_slug(slug: str) -> None:
+    """Refuse what is no slug; an empty one is made of the title.
+
+    Raises:
+        InvalidArgument, LimitExceeded: it is none.
+    """
+    check_text("page.slug", slug, chars_max=SLUG_CHARS_MAX)
+    if slug and not _SLUG.fullmatch(slug):
+        raise InvalidArgument(
+            "page.slug is not of small letters and digits with single marks (- _ . /) between", field="page.slug"
+        )
+
+
+def slug_of(title: str) -> str:
+    """Return the slug of a title.
+
+    Raises:
+        InvalidArgument: it has no letters of which one could be made.
+    """
+    plain = unicodedata.normalize("NFKD", title[:TITLE_CHARS_MAX]).encode("ascii", "ignore").decode().lower()
+    slug = _NOT_OF_SLUG.sub("-", plain).strip("-")[:SLUG_CHARS_MAX].strip("-")
+    if not slug:
+        raise InvalidArgument("page.slug is required: the title has no letters that it could be of", field="page.slug")
+    return slug
+
+
+def compared(name: str) -> str:
+    """Return a slug or an alias as names are compared: small letters, single spaces."""
+    return " ".join(unicodedata.normalize("NFC", name.casefold()).split())
+
+
+def names_of(slug: str, aliases: Sequence[str]) -> list[str]:
+    """Return what leads to a page, the slug first."""
+    return list(dict.fromkeys([slug, *map(compared, aliases)]))
+
+
+def too_many(limit: str, limit_max: int, value: int) -> LimitExceeded:
+    """Return the error of one more than there may be."""
+    return LimitExceeded(
+        f"{limit} is {value}; the limit is {limit_max}", field=limit, limit=limit, limit_max=limit_max, value=value
+    )

@@ -1,0 +1,77 @@
+"""What endpoints of models have in common: bounded answers, errors without keys, pauses behind failures."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterable
+from http import HTTPStatus
+
+PAUSE_S = 1.0  # after a first failure; then twice as long each time
+PAUSE_S_MAX = 60.0
+
+_SHOWN_CHARS = 300  # of what an endpoint says is wrong
+_RETRY_AFTER_S_MAX = 300.0
+# What passes by itself, beside all that an endpoint calls its own fault.
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+
+
+async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes | None:
+    """Return the whole of a body; None: it has more than `bytes_max`, and the rest of it was not read."""
+    answer = bytearray()
+    async for chunk in body:
+        answer += chunk
+        if len(answer) > bytes_max:
+            return None
+    return bytes(answer)
+
+
+def shown(answer: bytes, *, key: str) -> str:
+    """Return the beginning of what an endpoint said: callers read it, and it may repeat what it got, a key too."""
+    said = answer.decode(errors="replace").replace("\0", "")
+    return (said.replace(key, "***") if key else said).strip()[:_SHOWN_CHARS]
+
+
+def passes(status: int) -> bool:
+    """Say whether a status may be another one by and by."""
+    return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def retry_after_s(header: str) -> float:
+    """Return how long an endpoint asks us to wait; 0: it does not say.
+
+    The header's other form, a date, is rare, and our clock is not theirs.
+    """
+    asked_s = float(header) if header.isascii() and header.isdigit() else 0.0
+    return min(asked_s, _RETRY_AFTER_S_MAX)
+
+
+class Pauses:
+    """Leaves an endpoint alone that failed, longer each time; those who ask meanwhile learn at once what it failed by.
+
+    Attributes:
+        failed_by: The last failure; empty: it answered.
+    """
+
+    def __init__(self) -> None:
+        self.failed_by = ""
+        self._failures = 0
+        self._again_at = -math.inf
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it may be asked."""
+        return time.monotonic() >= self._again_at
+
+    def failed(self, by: str, *, asked_s: float = 0.0) -> float:
+        """Begin a pause, of `asked_s` at least; return its seconds."""
+        pause_s = max(asked_s, min(PAUSE_S * 2.0 ** min(self._failures, 20), PAUSE_S_MAX))
+        self._failures += 1
+        self._again_at = time.monotonic() + pause_s
+        self.failed_by = by
+        return pause_s
+
+    def answered(self) -> None:
+        """End it."""
+        self._failures = 0
+        self.failed_by = ""

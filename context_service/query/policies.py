@@ -1,0 +1,197 @@
+"""The policies of tenants and of their agents: read for each question, and what an administrator says of a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from context_service.knowledge.agents import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
+from context_service.query.policy import FIELDS, Named, Policy, Rules, Setting
+from context_service.query.providers import Entry, OwnProviders, Providers
+from context_service.query.remembered import Remembered
+from context_service.query.setting_rows import SettingRows
+from contextkeep.errors import InvalidArgument
+from service_runtime.auth import Principal
+from service_runtime.documents import check_text
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+_ID_CHARS_MAX = 63
+
+
+class Policies:
+    """What holds for questions; each time for a principal.
+
+    Args:
+        database: Where settings are.
+        providers: Of which something can be said.
+        agents: For which a question may be.
+        templates: Of those.
+        own: The families of which tenants have providers of their own.
+        requests: The request ids of this service.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        providers: Providers,
+        agents: Agents,
+        templates: Agents,
+        *,
+        own: Sequence[OwnProviders],
+        requests: Requests,
+    ) -> None:
+        self._database = database
+        self._own = own
+        self._agents = agents
+        self._templates = templates
+        self._providers = providers
+        self._requests = requests
+        self._rows = SettingRows(database=database)
+        self._known: Remembered[UUID, Mapping[str, Setting]] = Remembered()  # by tenant
+        self._known_own: Remembered[tuple[Any, ...], Sequence[Entry]] = Remembered()
+        self._known_agents: Remembered[tuple[Any, ...], Agent | None] = Remembered()
+
+    async def of(self, agent_id: str, *, principal: Principal) -> Policy:
+        """Return what holds for a question.
+
+        Args:
+            agent_id: For which agent it is; empty: the credential's, if that is one that somebody put.
+            principal: Whose question it is.
+
+        Raises:
+            InvalidArgument: this is no id.
+            AgentNotFound: there is no such agent, or the principal may not name it: the two are not told apart.
+        """
+        check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
+        agent = None
+        if named := agent_id or principal.agent_id:
+            agent = await self._agent(named, principal)
+        if agent_id and agent is None:
+            raise no_agent(agent_id)
+        settings = await self._settings(principal)
+        return Policy(settings=settings, own=await self.own(principal), rules=_rules(agent))
+
+    async def own(self, principal: Principal) -> Sequence[Entry]:
+        """Return the providers that a tenant has of its own."""
+        found: list[Entry] = []
+        for one in self._own:
+            key = (principal.tenant_id, one.family, principal.bounds, one.changes)
+            found += await self._known_own.get(key, partial(one.of, principal))
+        return found
+
+    async def _agent(self, agent_id: str, principal: Principal) -> Agent | None:
+        asking = "admin" in principal.scopes, principal.agent_id, principal.user_id, principal.subject
+        changes = self._agents.changes, self._templates.changes
+        key = (principal.tenant_id, agent_id, *asking, *changes)
+        return await self._known_agents.get(key, lambda: self._agents.find(agent_id, principal=principal))
+
+    async def _settings(self, principal: Principal) -> Mapping[str, Setting]:
+        async def read() -> Mapping[str, Setting]:
+            return {name: _setting(said) for name, said in (await self._rows.read(principal)).items()}
+
+        return await self._known.get(principal.tenant_id, read)
+
+    async def update(
+        self,
+        provider_id: str,
+        said: Setting,
+        reset: Sequence[str],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Setting:
+        """Say something of a provider, and return all that is said of it then.
+
+        Args:
+            provider_id: Which.
+            said: What it says is so from now on; what it does not say stays.
+            reset: The fields that are as the provider has them again.
+            principal: Whose tenant's setting it is.
+            request: Makes it happen once.
+
+        Raises:
+            InvalidArgument, LimitExceeded: there is no such provider or field, or this cannot be said of it.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_text("setting.provider_id", provider_id, chars_max=_ID_CHARS_MAX, required=True)
+        is_own = any(entry.info.id == provider_id for entry in await self.own(principal))
+        if self._providers.get(provider_id) is None and not is_own:
+            raise InvalidArgument(f"there is no provider {provider_id!r}", field="setting.provider_id")
+        said.check(provider_id)
+        if is_own and said.is_default is not None:
+            # Kept in one place, so that it ends with the approval.
+            raise InvalidArgument(
+                "whether it is asked by default is said where it is approved", field="setting.is_default"
+            )
+        given = _json(said)
+        for place, name in enumerate(reset):
+            field = f"reset[{place}]"
+            if name not in FIELDS:
+                raise InvalidArgument(f"{field} is none of {', '.join(FIELDS)}", field=field)
+            if name in given:
+                raise InvalidArgument(f"{field}: {name} is given, too", field=field)
+
+        async def work(transaction: Transaction) -> Mapping[str, Any]:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                stored: Mapping[str, Any] = answer["setting"]
+                return stored
+            before = await self._rows.lock(transaction, provider_id)
+            after = {name: value for name, value in {**before, **given}.items() if name not in reset}
+            await self._rows.write(transaction, provider_id, after, updated_by=principal.subject)
+            if request:
+                await self._requests.answer(transaction, request, {"setting": after})
+            return after
+
+        try:
+            return _setting(await self._database.of(principal).transaction(work))
+        finally:  # of a commit that nobody heard of, too
+            self._known.forget()
+
+
+def _rules(agent: Agent | None) -> list[Rules]:
+    """Return what an agent and its template say, the agent first."""
+    if agent is None:
+        return []
+    rules = [_rules_of(agent.said, f"agent {agent.said.agent_id}")]
+    if agent.template is not None:
+        rules.append(_rules_of(agent.template, f"template {agent.template.agent_id}"))
+    return rules
+
+
+def _rules_of(said: AgentInput, whose: str) -> Rules:
+    return Rules(
+        agent_id=said.agent_id,
+        whose=whose,
+        allowed=_named(said.allowed),
+        defaults=_named(said.defaults),
+        node_ids=said.node_ids,
+        knowledge_bases=said.knowledge_bases,
+    )
+
+
+def _named(names: ProviderNames | None) -> Named | None:
+    return Named(ids=frozenset(names.ids), families=frozenset(names.families)) if names else None
+
+
+def _json(setting: Setting) -> dict[str, Any]:
+    """Return what a setting says, by the names of its fields."""
+    said = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if setting.node_ids is not None:
+        given["workspace"] = {"node_ids": [str(one) for one in setting.node_ids]}
+    return given
+
+
+def _setting(said: Mapping[str, Any]) -> Setting:
+    """Return the setting that `_json` gave. What a newer version says besides is not known here."""
+    setting = Setting(
+        enabled=said.get("enabled"), is_default=said.get("is_default"), deadline_ms=said.get("deadline_ms")
+    )
+    if "workspace" in said:
+        setting = replace(setting, node_ids=tuple(UUID(one) for one in said["workspace"]["node_ids"]))
+    return setting

@@ -1,0 +1,58 @@
+"""What is asked for with every question, and changes rarely: remembered for a moment.
+
+What this process changes it forgets at once; what another replica changes is seen when the moment is over. While the
+source does not answer, what was known last stands in for a while, so that a busy database silences no one else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from contextkeep.errors import DeadlineExceeded, Unavailable
+
+FRESH_S = 1.0
+STANDS_IN_S = 60.0  # while the source does not answer
+_KEPT_MAX = 10_000
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+
+
+class Remembered(Generic[_K, _V]):
+    """Values by key, as they were read not long ago."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_K, tuple[float, _V]] = OrderedDict()
+        self._forgotten = 0  # how often: what was read before is not kept behind it
+
+    async def get(self, key: _K, read: Callable[[], Awaitable[_V]]) -> _V:
+        """Return a value, read again unless it is fresh.
+
+        Raises:
+            Whatever `read` raises; `Unavailable` and `DeadlineExceeded` only if nothing can stand in.
+        """
+        now = time.monotonic()
+        known = self._kept.get(key)
+        if known and now - known[0] < FRESH_S:
+            return known[1]
+        forgotten = self._forgotten
+        try:
+            value = await read()
+        except (Unavailable, DeadlineExceeded):
+            if known is None or now - known[0] >= STANDS_IN_S or forgotten != self._forgotten:
+                raise
+            return known[1]
+        if forgotten == self._forgotten:
+            self._kept[key] = now, value
+            self._kept.move_to_end(key)
+            if len(self._kept) > _KEPT_MAX:
+                self._kept.popitem(last=False)
+        return value
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        self._forgotten += 1
+        self._kept.clear()

@@ -1,0 +1,50 @@
+"""The SQL of what tenants say of providers: a row of each of which something is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Transaction
+
+_READ = "SELECT provider_id, setting FROM context.provider_setting WHERE tenant_id = %s"
+# The row is the lock: of two that change other fields at once each keeps what the other one says.
+_LOCK = """
+INSERT INTO context.provider_setting (tenant_id, provider_id, setting, updated_by) VALUES (%s, %s, '{}', '')
+ON CONFLICT (tenant_id, provider_id) DO UPDATE SET provider_id = EXCLUDED.provider_id
+RETURNING setting
+"""
+_WRITE = """
+UPDATE context.provider_setting SET setting = %s::jsonb, updated_by = %s, updated_at = now()
+WHERE tenant_id = %s AND provider_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRows:
+    """What a tenant says of each provider, as JSON."""
+
+    database: Database
+
+    async def read(self, principal: Principal) -> dict[str, Mapping[str, Any]]:
+        """Return what is said, by provider."""
+        door = self.database.of(principal)
+        return {row.provider_id: row.setting for row in await door.query(_READ, (door.tenant_id,))}
+
+    async def lock(self, transaction: Transaction, provider_id: str) -> Mapping[str, Any]:
+        """Return what is said of a provider, which nobody else changes before the transaction ends."""
+        (row,) = await transaction.query(_LOCK, (transaction.tenant_id, provider_id))
+        setting: Mapping[str, Any] = row.setting
+        return setting
+
+    async def write(
+        self, transaction: Transaction, provider_id: str, setting: Mapping[str, Any], *, updated_by: str
+    ) -> None:
+        """Say of a provider, which is locked, this and nothing else."""
+        await transaction.query(
+            _WRITE, (orjson.dumps(setting).decode(), updated_by, transaction.tenant_id, provider_id)
+        )

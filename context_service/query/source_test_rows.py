@@ -1,0 +1,151 @@
+"""The SQL of kept tests of sources: administrators' alone, who see those of all users of the tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Database, Row
+
+KEPT_MAX = 200  # of a tenant, the newest
+
+_WHY = "an administrator tests the sources of the tenant, for any of its users"
+
+
+def _of_all(sql: str) -> Across:
+    return Across(sql=sql, subjects=True, why=_WHY)
+
+
+_COLUMNS = """
+    t.test_id, t.created_at, t.replay_of, t.owner_user_id, t.created_by, t.label, t.warnings, t.outcome, t.question
+"""
+_INSERT = _of_all(f"""
+    WITH gone AS (
+        DELETE FROM context.source_test WHERE tenant_id = %(tenant_id)s AND test_id = ANY (ARRAY(
+            SELECT test_id FROM context.source_test
+            WHERE tenant_id = %(tenant_id)s
+            ORDER BY created_at DESC, test_id DESC
+            OFFSET {KEPT_MAX} - 1
+        ))
+    )
+    INSERT INTO context.source_test AS t (
+        tenant_id, test_id, replay_of, context_ids, owner_user_id, created_by, label, warnings, outcome, question,
+        answer
+    )
+    VALUES (
+        %(tenant_id)s, %(test_id)s, %(replay_of)s, %(context_ids)s, %(owner_user_id)s, %(created_by)s, %(label)s,
+        %(warnings)s, %(outcome)s::jsonb, %(question)s, %(answer)s
+    )
+    RETURNING {_COLUMNS}, t.answer
+""")  # noqa: S608
+_READ = _of_all(f"""
+    SELECT {_COLUMNS}, t.answer FROM context.source_test t WHERE t.tenant_id = %(tenant_id)s AND t.test_id = %(test_id)s
+""")  # noqa: S608
+_PAGE = _of_all(f"""
+    SELECT {_COLUMNS}, ''::bytea AS answer FROM context.source_test t
+    WHERE t.tenant_id = %(tenant_id)s
+        AND (%(before_at)s::timestamptz IS NULL OR (t.created_at, t.test_id) < (%(before_at)s, %(before_id)s::uuid))
+    ORDER BY t.created_at DESC, t.test_id DESC
+    LIMIT %(count)s
+""")  # noqa: S608
+_DELETE = _of_all("""
+    DELETE FROM context.source_test WHERE tenant_id = %(tenant_id)s AND test_id = %(test_id)s RETURNING test_id
+""")
+_LAST = _of_all("""
+    SELECT DISTINCT ON (p.value ->> 'id') p.value AS provider, t.created_at
+    FROM context.source_test t CROSS JOIN LATERAL jsonb_array_elements(t.outcome -> 'providers') p
+    WHERE t.tenant_id = %(tenant_id)s
+    ORDER BY p.value ->> 'id', t.created_at DESC
+""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTest:
+    """A test that is kept.
+
+    Attributes:
+        owner_user_id: On whose behalf it ran; empty: nobody's.
+        outcome: How it went, as JSON.
+        question: The request, in bytes.
+        answer: The whole answer, in bytes; empty in lists.
+    """
+
+    test_id: UUID
+    created_at: datetime | None = None
+    replay_of: UUID | None = None
+    context_ids: Sequence[UUID] = ()
+    owner_user_id: str
+    created_by: str
+    label: str
+    warnings: Sequence[str]
+    outcome: Mapping[str, Any]
+    question: bytes
+    answer: bytes
+
+
+class SourceTestRows:
+    """Keeps them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(self, test: SourceTest, *, principal: Principal) -> SourceTest:
+        """Keep a test; the oldest of the tenant goes, if there are too many."""
+        said = {
+            "test_id": test.test_id,
+            "replay_of": test.replay_of,
+            "context_ids": list(test.context_ids),
+            "owner_user_id": test.owner_user_id,
+            "created_by": test.created_by,
+            "label": test.label,
+            "warnings": list(test.warnings),
+            "outcome": orjson.dumps(test.outcome).decode(),
+            "question": test.question,
+            "answer": test.answer,
+        }
+        (row,) = await self._query(_INSERT, principal, **said)
+        return _test(row)
+
+    async def read(self, test_id: UUID, *, principal: Principal) -> SourceTest | None:
+        """Return a test; None: there is none."""
+        rows = await self._query(_READ, principal, test_id=test_id)
+        return _test(rows[0]) if rows else None
+
+    async def page(self, *, before: tuple[datetime, UUID] | None, count: int, principal: Principal) -> list[SourceTest]:
+        """Return tests without their answers, the newest first."""
+        at, test_id = before or (None, None)
+        rows = await self._query(_PAGE, principal, before_at=at, before_id=test_id, count=count)
+        return [_test(row) for row in rows]
+
+    async def delete(self, test_id: UUID, *, principal: Principal) -> bool:
+        """Remove a test, and say whether there was one."""
+        return bool(await self._query(_DELETE, principal, test_id=test_id))
+
+    async def last(self, *, principal: Principal) -> list[tuple[Mapping[str, Any], datetime]]:
+        """Return how each provider fared in the last test in which it was, and when that was."""
+        return [(row.provider, row.created_at) for row in await self._query(_LAST, principal)]
+
+    async def _query(self, statement: Across, principal: Principal, **said: object) -> list[Row]:
+        door = self._database.of(principal)
+        return await door.query(statement, {"tenant_id": door.tenant_id, **said})
+
+
+def _test(row: Row) -> SourceTest:
+    return SourceTest(
+        test_id=row.test_id,
+        created_at=row.created_at,
+        replay_of=row.replay_of,
+        owner_user_id=row.owner_user_id,
+        created_by=row.created_by,
+        label=row.label,
+        warnings=row.warnings,
+        outcome=row.outcome,
+        question=bytes(row.question),
+        answer=bytes(row.answer),
+    )

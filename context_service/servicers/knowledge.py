@@ -1,0 +1,43 @@
+"""The proto service `Knowledge`: one class of each noun, in a module of its own, makes one servicer.
+
+To add a noun: a class of its RPCs like `MemoriesServicer`, which is a base here, and an argument that it reads.
+"""
+
+from __future__ import annotations
+
+from context_service.knowledge.agents import Agents
+from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.knowledge_bases import KnowledgeBases
+from context_service.knowledge.mcp_servers import McpServers
+from context_service.knowledge.memories import Memories
+from context_service.knowledge.pages import Pages
+from context_service.knowledge.recalling import MemoryRecalling
+from context_service.servicers.agents import AgentsServicer
+from context_service.servicers.knowledge_bases import KnowledgeBasesServicer
+from context_service.servicers.mcp_servers import McpServersServicer
+from context_service.servicers.memories import MemoriesServicer
+from context_service.servicers.pages import PagesServicer
+
+
+class KnowledgeServicer(MemoriesServicer, PagesServicer, AgentsServicer, KnowledgeBasesServicer, McpServersServicer):
+    """Answers the RPCs of `Knowledge`."""
+
+    def __init__(
+        self,
+        memories: Memories,
+        remembering: MemoryRecalling,
+        consolidating: Consolidating,
+        pages: Pages,
+        agents: Agents,
+        templates: Agents,
+        bases: KnowledgeBases,
+        mcp_servers: McpServers,
+    ) -> None:
+        self._memories = memories
+        self._remembering = remembering
+        self._consolidating = consolidating
+        self._pages = pages
+        self._agents = agents
+        self._templates = templates
+        self._bases = bases
+        self._mcp_servers = mcp_servers

@@ -1,0 +1,157 @@
+"""The RPCs of `Knowledge` about knowledge bases and their documents: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.knowledge.knowledge_base import Base, BaseInput, Document, DocumentInput, DocumentState, Walls
+from context_service.knowledge.knowledge_bases import KnowledgeBases
+from context_service.servicers import wire
+from contextkeep.context.v1 import knowledge_bases_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_STATES = {
+    pb.DOCUMENT_STATE_QUEUED: DocumentState.QUEUED,
+    pb.DOCUMENT_STATE_PARSING: DocumentState.PARSING,
+    pb.DOCUMENT_STATE_INDEXED: DocumentState.INDEXED,
+    pb.DOCUMENT_STATE_FAILED: DocumentState.FAILED,
+}
+_BY_STATE = {state: number for number, state in _STATES.items()}
+
+
+class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about knowledge bases."""
+
+    _bases: KnowledgeBases
+
+    async def PutKnowledgeBase(
+        self, request: pb.PutKnowledgeBaseRequest, context: object
+    ) -> pb.PutKnowledgeBaseResponse:
+        """Write a base."""
+        said = request.knowledge_base
+        base = await self._bases.put(
+            BaseInput(
+                name=said.name,
+                description=said.description,
+                is_of_tenant=said.is_of_tenant,
+                walls=Walls(graph_name=said.graph_name, agent_bundle_id=said.agent_bundle_id, app_id=said.app_id),
+            ),
+            principal=calls.principal(),
+            request=request_of("PutKnowledgeBase", request),
+        )
+        return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
+
+    async def GetKnowledgeBase(
+        self, request: pb.GetKnowledgeBaseRequest, context: object
+    ) -> pb.GetKnowledgeBaseResponse:
+        """Read a base."""
+        base = await self._bases.get(request.name, principal=calls.principal())
+        return pb.GetKnowledgeBaseResponse(knowledge_base=_base(base))
+
+    async def ListKnowledgeBases(
+        self, request: pb.ListKnowledgeBasesRequest, context: object
+    ) -> pb.ListKnowledgeBasesResponse:
+        """List bases."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._bases.page(page, principal=calls.principal())
+        return pb.ListKnowledgeBasesResponse(knowledge_bases=map(_base, found), next_page_token=token)
+
+    async def DeleteKnowledgeBase(
+        self, request: pb.DeleteKnowledgeBaseRequest, context: object
+    ) -> pb.DeleteKnowledgeBaseResponse:
+        """Remove a base."""
+        asked = request_of("DeleteKnowledgeBase", request)
+        await self._bases.delete(request.name, principal=calls.principal(), request=asked)
+        return pb.DeleteKnowledgeBaseResponse()
+
+    async def AddDocument(self, request: pb.AddDocumentRequest, context: object) -> pb.AddDocumentResponse:
+        """Add a document."""
+        said = request.document
+        source = said.WhichOneof("source")
+        document = await self._bases.add(
+            request.knowledge_base,
+            DocumentInput(
+                name=said.name,
+                uri=said.uri,
+                content_type=said.content_type,
+                data=said.data if source == "data" else None,
+                record_id=parse_id("document.working_memory_id", said.working_memory_id)
+                if source == "working_memory_id"
+                else None,
+            ),
+            principal=calls.principal(),
+            request=request_of("AddDocument", request),
+        )
+        return pb.AddDocumentResponse(document=_document(document))
+
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: object) -> pb.ListDocumentsResponse:
+        """List the documents of a base."""
+        found, token = await self._bases.documents(
+            request.knowledge_base,
+            [_state(place, one) for place, one in enumerate(request.states)],
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+        )
+        return pb.ListDocumentsResponse(documents=map(_document, found), next_page_token=token)
+
+    async def RemoveDocument(self, request: pb.RemoveDocumentRequest, context: object) -> pb.RemoveDocumentResponse:
+        """Remove a document."""
+        await self._bases.remove(
+            request.knowledge_base,
+            parse_id("document_id", request.document_id),
+            principal=calls.principal(),
+            request=request_of("RemoveDocument", request),
+        )
+        return pb.RemoveDocumentResponse()
+
+
+def _state(place: int, number: pb.DocumentState) -> DocumentState:
+    if number not in _STATES:
+        raise InvalidArgument(f"states[{place}] is none", field=f"states[{place}]")
+    return _STATES[number]
+
+
+def _base(base: Base) -> pb.KnowledgeBase:
+    said = base.said
+    return pb.KnowledgeBase(
+        knowledge_base_id=str(base.base_id),
+        name=said.name,
+        description=said.description,
+        is_of_tenant=said.is_of_tenant,
+        app_id=said.walls.app_id,
+        agent_bundle_id=said.walls.agent_bundle_id,
+        graph_name=said.walls.graph_name,
+        document_count=base.document_count,
+        size_bytes=base.size_bytes,
+        documents=[
+            pb.DocumentCount(state=_BY_STATE[state], count=base.documents[state])
+            for state in DocumentState
+            if state in base.documents
+        ],
+        version=base.version,
+        created_at=wire.timestamp(base.created_at),
+        updated_at=wire.timestamp(base.updated_at),
+        updated_by=base.updated_by,
+    )
+
+
+def _document(document: Document) -> pb.Document:
+    return pb.Document(
+        document_id=str(document.document_id),
+        knowledge_base=document.base,
+        name=document.name,
+        uri=document.uri,
+        content_type=document.content_type,
+        size_bytes=document.size_bytes,
+        working_memory_id=str(document.record_id or ""),
+        state=_BY_STATE[document.state],
+        error=document.error,
+        passage_count=document.passage_count,
+        is_cut=document.is_cut,
+        created_by=document.created_by,
+        created_at=wire.timestamp(document.created_at),
+        updated_at=wire.timestamp(document.updated_at),
+    )

@@ -1,0 +1,136 @@
+"""The RPCs of `Knowledge` about MCP servers and their tools: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.knowledge.mcp_servers import Approval, McpServers, Server, ServerInput
+from context_service.knowledge.mcp_tool import Tool, ToolState
+from context_service.servicers import wire
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import mcp_servers_pb2 as pb
+from service_runtime import calls
+from service_runtime.pages import PageRequest
+from service_runtime.requests import Request, request_of
+
+_STATE = {
+    ToolState.FOUND: pb.MCP_TOOL_STATE_FOUND,
+    ToolState.APPROVED: pb.MCP_TOOL_STATE_APPROVED,
+    ToolState.CHANGED: pb.MCP_TOOL_STATE_CHANGED,
+    ToolState.GONE: pb.MCP_TOOL_STATE_GONE,
+}
+
+
+class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about MCP servers."""
+
+    _mcp_servers: McpServers
+
+    async def PutMcpServer(self, request: pb.PutMcpServerRequest, context: object) -> pb.PutMcpServerResponse:
+        """Write a server."""
+        said = request.server
+        server = await self._mcp_servers.put(
+            ServerInput(
+                server_id=said.server_id, display_name=said.display_name, url=said.url, is_disabled=said.disabled
+            ),
+            secret=request.bearer_secret,
+            clears_secret=request.clear_secret,
+            principal=calls.principal(),
+            request=_without_secret(request),
+        )
+        return pb.PutMcpServerResponse(server=_server(server))
+
+    async def ListMcpServers(self, request: pb.ListMcpServersRequest, context: object) -> pb.ListMcpServersResponse:
+        """List servers."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._mcp_servers.page(page, principal=calls.principal())
+        return pb.ListMcpServersResponse(servers=map(_server, found), next_page_token=token)
+
+    async def DeleteMcpServer(self, request: pb.DeleteMcpServerRequest, context: object) -> pb.DeleteMcpServerResponse:
+        """Remove a server."""
+        asked = request_of("DeleteMcpServer", request)
+        await self._mcp_servers.delete(request.server_id, principal=calls.principal(), request=asked)
+        return pb.DeleteMcpServerResponse()
+
+    async def DiscoverMcpTools(
+        self, request: pb.DiscoverMcpToolsRequest, context: object
+    ) -> pb.DiscoverMcpToolsResponse:
+        """Ask a server for its tools."""
+        tools = await self._mcp_servers.discover(request.server_id, principal=calls.principal())
+        return pb.DiscoverMcpToolsResponse(tools=map(_tool, tools))
+
+    async def ListMcpTools(self, request: pb.ListMcpToolsRequest, context: object) -> pb.ListMcpToolsResponse:
+        """List tools."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        principal = calls.principal()
+        found, token = await self._mcp_servers.tools(page, server_id=request.server_id, principal=principal)
+        return pb.ListMcpToolsResponse(tools=map(_tool, found), next_page_token=token)
+
+    async def ApproveMcpTool(self, request: pb.ApproveMcpToolRequest, context: object) -> pb.ApproveMcpToolResponse:
+        """Approve a tool."""
+        approval = Approval(
+            server_id=request.server_id,
+            tool_name=request.tool_name,
+            arguments_json=request.arguments_json,
+            is_default=request.is_default,
+            records_search_safe=request.record_search_safe,
+            definition_sha256=request.definition_sha256,
+        )
+        asked = request_of("ApproveMcpTool", request)
+        tool = await self._mcp_servers.approve(approval, principal=calls.principal(), request=asked)
+        return pb.ApproveMcpToolResponse(tool=_tool(tool))
+
+    async def UnapproveMcpTool(
+        self, request: pb.UnapproveMcpToolRequest, context: object
+    ) -> pb.UnapproveMcpToolResponse:
+        """Take an approval away."""
+        tool = await self._mcp_servers.unapprove(
+            request.server_id,
+            request.tool_name,
+            principal=calls.principal(),
+            request=request_of("UnapproveMcpTool", request),
+        )
+        return pb.UnapproveMcpToolResponse(tool=_tool(tool))
+
+
+def _without_secret(request: pb.PutMcpServerRequest) -> Request | None:
+    """Return what makes a call happen once, of which no hash tells whether somebody guessed its secret."""
+    public = pb.PutMcpServerRequest()
+    public.CopyFrom(request)
+    public.bearer_secret = ""
+    return request_of("PutMcpServer", public)
+
+
+def _server(server: Server) -> pb.McpServer:
+    return pb.McpServer(
+        server_id=server.server_id,
+        display_name=server.display_name,
+        url=server.url,
+        disabled=server.is_disabled,
+        has_secret=server.has_secret,
+        version=server.version,
+        created_at=wire.timestamp(server.created_at),
+        updated_at=wire.timestamp(server.updated_at),
+        updated_by=server.updated_by,
+        discovered_at=wire.timestamp(server.discovered_at) if server.discovered_at else None,
+    )
+
+
+def _tool(tool: Tool) -> pb.McpTool:
+    return pb.McpTool(
+        server_id=tool.server_id,
+        tool_name=tool.name,
+        provider_id=tool.provider_id,
+        title=tool.title,
+        description=tool.description,
+        input_schema_json=tool.input_schema_json,
+        declares_read_only=tool.declares_read_only,
+        declares_search_safe=tool.declares_search_safe,
+        search_safe_recorded_by=tool.search_safe_recorded_by,
+        state=_STATE[tool.state],
+        reason=tool.refused,
+        is_default=tool.is_default,
+        arguments_json=tool.arguments,
+        definition_sha256=tool.definition.sha256,
+        approved_by=tool.approved_by,
+        approved_at=wire.timestamp(tool.approved_at) if tool.approved_at else None,
+        discovered_at=wire.timestamp(tool.discovered_at),
+    )

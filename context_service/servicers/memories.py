@@ -1,0 +1,216 @@
+"""The RPCs of `Knowledge` about memories: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.memories import Memories
+from context_service.knowledge.model import (
+    Experience,
+    Memory,
+    MemoryFilter,
+    MemoryInput,
+    MemoryKind,
+    MemorySource,
+    MemoryState,
+)
+from context_service.knowledge.recalling import LIMIT_DEFAULT, SENTENCES_DEFAULT, Asked, MemoryRecalling
+from context_service.servicers import wire
+from context_service.servicers.said import somebody_of
+from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_KINDS = {
+    MemoryKind.FACT: pb.MEMORY_KIND_FACT,
+    MemoryKind.PREFERENCE: pb.MEMORY_KIND_PREFERENCE,
+    MemoryKind.EXPERIENCE: pb.MEMORY_KIND_EXPERIENCE,
+    MemoryKind.OBSERVATION: pb.MEMORY_KIND_OBSERVATION,
+}
+_STATES = {
+    MemoryState.PENDING: pb.MEMORY_STATE_PENDING,
+    MemoryState.INDEXED: pb.MEMORY_STATE_INDEXED,
+    MemoryState.FAILED: pb.MEMORY_STATE_FAILED,
+}
+
+
+class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about memories."""
+
+    _memories: Memories
+    _remembering: MemoryRecalling
+    _consolidating: Consolidating
+
+    async def RetainMemory(self, request: pb.RetainMemoryRequest, context: object) -> pb.RetainMemoryResponse:
+        """Keep a statement."""
+        memory = await self._memories.retain(
+            _input(request.memory),
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("RetainMemory", request),
+        )
+        return pb.RetainMemoryResponse(memory=_memory(memory))
+
+    async def RecallMemories(self, request: pb.RecallMemoriesRequest, context: object) -> pb.RecallMemoriesResponse:
+        """Find memories."""
+        asked = Asked(
+            query=request.query,
+            limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
+            which=_filter(request.filter),
+        )
+        found = await self._remembering.recall(asked, principal=somebody_of(request.subject_user_id))
+        return pb.RecallMemoriesResponse(
+            memories=[pb.RecalledMemory(memory=_memory(one), score=score) for one, score in found.memories],
+            mode=found.mode,
+            meaning_error=found.error,
+        )
+
+    async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
+        """Say what is remembered."""
+        asked = Asked(
+            query=request.query,
+            limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
+            which=_filter(request.filter),
+        )
+        reflected = await self._remembering.reflect(asked, principal=somebody_of(request.subject_user_id))
+        return pb.ReflectMemoriesResponse(
+            statement=reflected.statement,
+            memory_ids=[str(one.memory_id) for one in reflected.memories],
+            superseded_ids=map(str, reflected.superseded_ids),
+            method=reflected.method,
+            mode=reflected.recalled.mode,
+            meaning_error=reflected.recalled.error,
+        )
+
+    async def ListMemories(self, request: pb.ListMemoriesRequest, context: object) -> pb.ListMemoriesResponse:
+        """Answer a page of memories."""
+        found, next_page_token = await self._memories.page(
+            _filter(request.filter),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=somebody_of(request.subject_user_id),
+        )
+        return pb.ListMemoriesResponse(memories=map(_memory, found), next_page_token=next_page_token)
+
+    async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: object) -> pb.UpdateMemoryResponse:
+        """Correct a memory."""
+        memory = await self._memories.update(
+            parse_id("memory_id", request.memory_id),
+            _input(request.memory),
+            tuple(dict.fromkeys(request.update_mask.paths)),
+            expected_version=request.expected_version,
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("UpdateMemory", request),
+        )
+        return pb.UpdateMemoryResponse(memory=_memory(memory))
+
+    async def ForgetMemory(self, request: pb.ForgetMemoryRequest, context: object) -> pb.ForgetMemoryResponse:
+        """Remove a memory."""
+        await self._memories.forget(
+            parse_id("memory_id", request.memory_id),
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("ForgetMemory", request),
+        )
+        return pb.ForgetMemoryResponse()
+
+    async def ConsolidateMemories(
+        self, request: pb.ConsolidateMemoriesRequest, context: object
+    ) -> pb.ConsolidateMemoriesResponse:
+        """Merge duplicates, and promote lessons."""
+        principal, runs = somebody_of(request.subject_user_id), tuple(dict.fromkeys(request.run_context_ids))
+        if request.apply:
+            request_id = request_of("ConsolidateMemories", request)
+            done = await self._consolidating.apply(runs, request.plan, principal=principal, request=request_id)
+        elif request.plan or request.request_id:
+            field = "plan" if request.plan else "request_id"
+            raise InvalidArgument(f"{field} is for what is applied, and this is a dry run", field=field)
+        else:
+            done = await self._consolidating.dry_run(runs, principal=principal)
+        return pb.ConsolidateMemoriesResponse(
+            plan=done.plan,
+            merged=[
+                pb.MergedMemories(memory_id=str(one.memory_id), text=one.text, merged_ids=map(str, one.merged_ids))
+                for one in done.merged
+            ],
+            promoted=[
+                pb.PromotedLesson(
+                    memory_id=str(one.memory_id or ""), text=one.text, experience_ids=map(str, one.experience_ids)
+                )
+                for one in done.promoted
+            ],
+            has_more=done.has_more,
+            is_applied=done.is_applied,
+        )
+
+
+def _input(said: pb.MemoryInput) -> MemoryInput:
+    source, experience = said.source, said.experience
+    return MemoryInput(
+        text=said.text,
+        kind=_kind("memory.kind", said.kind or pb.MEMORY_KIND_FACT),
+        confidence=said.confidence if said.HasField("confidence") else 1.0,
+        source=MemorySource(label=source.label, uri=source.uri, context_id=source.context_id, ref=source.ref)
+        if said.HasField("source")
+        else None,
+        happened_at=wire.time_of("memory.happened_at", said.happened_at) if said.HasField("happened_at") else None,
+        key=said.key,
+        experience=Experience(
+            goal=experience.goal,
+            outcome=experience.outcome,
+            quality=experience.quality if experience.HasField("quality") else None,
+        )
+        if said.HasField("experience")
+        else None,
+        app_id=said.app_id,
+        agent_bundle_id=said.agent_bundle_id,
+    )
+
+
+def _filter(said: pb.MemoryFilter) -> MemoryFilter:
+    return MemoryFilter(
+        kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(said.kinds)),
+        key=said.key,
+        holding_only=said.holding_only,
+        happened_from=wire.time_of("filter.happened_from", said.happened_from)
+        if said.HasField("happened_from")
+        else None,
+        happened_to=wire.time_of("filter.happened_to", said.happened_to) if said.HasField("happened_to") else None,
+    )
+
+
+def _kind(field: str, number: int) -> MemoryKind:
+    """Return a kind; raises InvalidArgument for one of a newer client."""
+    for kind, known in _KINDS.items():
+        if known == number:
+            return kind
+    raise InvalidArgument(f"{field} is no kind: {number}", field=field)
+
+
+def _memory(one: Memory) -> pb.Memory:
+    return pb.Memory(
+        memory_id=str(one.memory_id),
+        text=one.text,
+        kind=_KINDS[one.kind],
+        confidence=one.confidence,
+        sources=[
+            pb.MemorySource(label=source.label, uri=source.uri, context_id=source.context_id, ref=source.ref)
+            for source in one.sources
+        ],
+        happened_at=wire.timestamp(one.happened_at),
+        key=one.key,
+        experience=pb.MemoryExperience(
+            goal=one.experience.goal, outcome=one.experience.outcome, quality=one.experience.quality
+        )
+        if one.experience
+        else None,
+        state=_STATES[one.state],
+        superseded_by=str(one.superseded_by or ""),
+        contradicts=map(str, one.contradicts),
+        version=one.version,
+        owner_user_id=one.owner_user_id,
+        app_id=one.app_id,
+        agent_bundle_id=one.agent_bundle_id,
+        created_by=one.created_by,
+        created_at=wire.timestamp(one.created_at),
+        updated_at=wire.timestamp(one.updated_at),
+    )

@@ -1,0 +1,141 @@
+"""The RPCs of `Knowledge` about pages: parse, one call, render."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from context_service.knowledge.page import Page, PageInput, PageName, PageSource
+from context_service.knowledge.pages import Pages
+from context_service.retrieval.passages import WIKI
+from context_service.servicers import wire
+from context_service.servicers.said import somebody_of
+from contextkeep.context.v1 import knowledge_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about pages."""
+
+    _pages: Pages
+
+    async def PutPage(self, request: pb.PutPageRequest, context: object) -> pb.PutPageResponse:
+        """Write a page."""
+        page = await self._pages.put(
+            _input(request.page),
+            expected_version=request.expected_version if request.HasField("expected_version") else None,
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("PutPage", request),
+        )
+        return pb.PutPageResponse(page=_page(page))
+
+    async def GetPage(self, request: pb.GetPageRequest, context: object) -> pb.GetPageResponse:
+        """Read a page."""
+        page = await self._pages.read(
+            _name(request), version=request.version, principal=somebody_of(request.subject_user_id)
+        )
+        return pb.GetPageResponse(page=_page(page, whole=True))
+
+    async def ListPages(self, request: pb.ListPagesRequest, context: object) -> pb.ListPagesResponse:
+        """List the pages of a user."""
+        found, next_page_token = await self._pages.page(
+            PageRequest(size=request.page_size, token=request.page_token),
+            prefix=request.slug_prefix,
+            memory_id=parse_optional_id("memory_id", request.memory_id),
+            principal=somebody_of(request.subject_user_id),
+        )
+        return pb.ListPagesResponse(pages=map(_page, found), next_page_token=next_page_token)
+
+    async def ListPageVersions(
+        self, request: pb.ListPageVersionsRequest, context: object
+    ) -> pb.ListPageVersionsResponse:
+        """List the versions of a page."""
+        found, next_page_token = await self._pages.versions(
+            _name(request),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=somebody_of(request.subject_user_id),
+        )
+        versions = [
+            pb.PageVersion(
+                version=one.version,
+                title=one.title,
+                written_by=one.created_by,
+                created_at=wire.timestamp(one.created_at),
+                size_bytes=one.size_bytes,
+            )
+            for one in found
+        ]
+        return pb.ListPageVersionsResponse(versions=versions, next_page_token=next_page_token)
+
+    async def DeletePage(self, request: pb.DeletePageRequest, context: object) -> pb.DeletePageResponse:
+        """Remove a page."""
+        await self._pages.delete(
+            _name(request),
+            expected_version=request.expected_version if request.HasField("expected_version") else None,
+            principal=somebody_of(request.subject_user_id),
+            request=request_of("DeletePage", request),
+        )
+        return pb.DeletePageResponse()
+
+
+class _Names(Protocol):
+    """A request that names a page."""
+
+    page_id: str
+    slug: str
+    app_id: str
+    agent_bundle_id: str
+
+
+def _name(request: _Names) -> PageName:
+    return PageName(
+        page_id=parse_optional_id("page_id", request.page_id),
+        slug=request.slug,
+        app_id=request.app_id,
+        agent_bundle_id=request.agent_bundle_id,
+    )
+
+
+def _input(said: pb.PageInput) -> PageInput:
+    return PageInput(
+        slug=said.slug,
+        title=said.title,
+        markdown=said.markdown,
+        aliases=tuple(said.aliases),
+        sources=[PageSource(label=one.label, uri=one.uri, id=one.id) for one in said.sources],
+        memory_ids=[parse_id(f"page.memory_ids[{number}]", one) for number, one in enumerate(said.memory_ids)],
+        fresh_until=wire.time_of("page.fresh_until", said.fresh_until) if said.HasField("fresh_until") else None,
+        app_id=said.app_id,
+        agent_bundle_id=said.agent_bundle_id,
+    )
+
+
+def _page(one: Page, *, whole: bool = False) -> pb.Page:
+    return pb.Page(
+        page_id=str(one.page_id),
+        family=WIKI,
+        slug=one.slug,
+        title=one.title,
+        aliases=one.aliases,
+        version=one.version,
+        newest_version=one.newest_version,
+        markdown=one.markdown if whole else "",
+        sources=[pb.PageSource(label=source.label, uri=source.uri, id=source.id) for source in one.sources]
+        if whole
+        else (),
+        memory_ids=map(str, one.memory_ids),
+        size_bytes=one.size_bytes,
+        state=pb.PAGE_STATE_STALE if one.stale else pb.PAGE_STATE_FRESH,
+        stale=one.stale,
+        as_of=wire.timestamp(one.as_of),
+        fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
+        owner_user_id=one.owner_user_id,
+        app_id=one.app_id,
+        agent_bundle_id=one.agent_bundle_id,
+        created_by=one.created_by,
+        written_by=one.written_by,
+        created_at=wire.timestamp(one.created_at),
+        updated_at=wire.timestamp(one.updated_at),
+    )

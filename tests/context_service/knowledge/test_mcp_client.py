@@ -1,0 +1,249 @@
+"""Servers of others, asked by the client alone: whatever they do, it says clearly what, and goes nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from context_service.knowledge.mcp_client import McpClient, Target, ToolRefused, origin_of
+from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
+from service_runtime.destinations import Destinations, check_entries
+from tests.fakes.mcp_server import FakeMcp, FakeTool, answering, fake_mcp, flooding, misbehaving, silent
+
+SECRET = "the-secret-of-the-tenant"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeMcp]:
+    with fake_mcp(secret=SECRET) as fake:
+        yield fake
+
+
+@pytest.fixture
+def client() -> McpClient:
+    return McpClient(Destinations(["127.0.0.0/8"]))
+
+
+def target(url: str, **said: str) -> Target:
+    return Target(url=url, **{"secret": SECRET, **said})
+
+
+async def test_tools_are_discovered_and_called_in_any_version_of_the_protocol(server: FakeMcp, client: McpClient):
+    found = await client.discover(target(server.url))
+    (tool,) = found.tools
+    assert (tool.name, tool.said["search_safe"], tool.said["annotations"]) == (
+        "search_tickets",
+        True,
+        {"readOnlyHint": True},
+    )
+    for protocol in ("", found.protocol, "2025-06-18"):
+        said = await client.call(target(server.url, protocol=protocol), tool, {"query": "rust", "limit": 3})
+        assert said.structured["results"][0]["snippet"] == "About rust."
+    assert server.called == [("search_tickets", {"query": "rust", "limit": 3})] * 3
+
+
+async def test_plain_json_is_read_as_well_as_events(client: McpClient):
+    with fake_mcp(json_response=True) as server:
+        (tool,) = (await client.discover(target(server.url))).tools
+        assert (await client.call(target(server.url), tool, {"query": "rust"})).structured["results"]
+
+
+async def test_a_tool_that_changed_vanished_or_is_there_twice_is_not_called(client: McpClient):
+    with fake_mcp() as server:
+        (tool,) = (await client.discover(target(server.url))).tools
+        for tools, twice, why in (
+            ({"search_tickets": FakeTool(description="Deletes tickets.")}, "", "another one than was approved"),
+            ({"search_tickets": FakeTool(read_only=False)}, "", "another one than was approved"),
+            ({"search_tickets": FakeTool(read_only=None)}, "", "another one than was approved"),
+            ({"search_tickets": FakeTool(meta=None)}, "", "another one than was approved"),
+            ({"another": FakeTool()}, "", "has the tool no more"),
+            ({}, "", "has the tool no more"),
+            ({"search_tickets": FakeTool()}, "search_tickets", "has the tool no more"),
+        ):
+            server.tools, server.twice = tools, twice
+            with pytest.raises(ToolRefused, match=why):
+                await client.call(target(server.url), tool, {"query": "rust"})
+        assert server.called == []
+
+
+async def test_a_server_that_repeats_the_secret_does_not_get_it_shown(server: FakeMcp, client: McpClient):
+    (tool,) = (await client.discover(target(server.url))).tools
+    server.tools["search_tickets"].answer = lambda _: {"results": [{"text": f"You said {SECRET}", SECRET: 1}]}
+    try:
+        said = await client.call(target(server.url), tool, {"query": "rust"})
+    finally:
+        server.tools["search_tickets"] = FakeTool()
+    assert SECRET not in repr(said)
+    assert said.structured["results"][0]["text"] == "You said [secret]"
+    assert SECRET not in repr(target(server.url))
+
+
+@pytest.mark.parametrize(
+    ("behave", "why"),
+    [
+        (answering("401 Unauthorized", "www-authenticate: Bearer\r\n"), "asks for authentication"),
+        (answering("403 Forbidden"), "asks for authentication"),
+        (answering("307 Temporary Redirect", "location: http://169.254.169.254/latest/meta-data\r\n"), "redirects"),
+        (answering("302 Found", "location: http://127.0.0.1:1/\r\n"), "redirects"),
+        (answering("308 Permanent Redirect", "location: /elsewhere\r\n"), "redirects"),
+        (answering("500 Internal Server Error", body=b"<h1>oh</h1>"), "HTTP 500"),
+        (answering("200 OK", "content-type: text/html\r\n", b"<h1>Welcome</h1>"), "does not speak"),
+        (answering("200 OK", "content-type: application/json\r\n", b"{{{{"), "does not speak"),
+        (answering("200 OK", "content-type: application/json\r\n", b'{"jsonrpc":"2.0","id":7}'), "does not speak"),
+        (answering("200 OK", "content-type: text/event-stream\r\n", b"data: {nonsense\n\n"), "does not speak"),
+        (answering("200 OK", "content-encoding: gzip\r\ncontent-type: application/json\r\n", b"x"), "compresses"),
+        (answering("200 OK", "content-type: application/json\r\ncontent-length: 10485760\r\n"), "broke off|more than"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_whatever_a_server_does_it_is_said_clearly(client: McpClient, behave, why):
+    async with misbehaving(behave) as (url, came), asyncio.timeout(10):
+        with pytest.raises(McpServerFailed, match=why) as failed:
+            await client.discover(target(url))
+    assert came and SECRET not in str(failed.value) and failed.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("content_type", "piece"),
+    [
+        ("application/json", b" " * 65_536),
+        ("text/event-stream", b"data: " + b"x" * 65_528 + b"\n\n"),
+        ("text/event-stream", b"x" * 65_536),
+        ("text/event-stream", b": still there\n\n" * 4_096),
+    ],
+)
+async def test_an_answer_of_many_megabytes_is_not_read_to_the_end(client: McpClient, content_type: str, piece: bytes):
+    behave, sent = flooding(content_type, piece)
+    async with misbehaving(behave) as (url, _), asyncio.timeout(20):
+        with pytest.raises(McpServerFailed):
+            await client.discover(target(url))
+        assert sent[0] < 15 * 2**20  # what the buffers of both sockets take
+
+
+async def test_a_server_that_hangs_ends_with_the_time_of_who_asks(client: McpClient):
+    async with misbehaving(silent) as (url, came):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await client.discover(target(url))
+        assert len(came) == 1
+
+
+async def test_a_server_that_is_not_there_is_said_to_be(client: McpClient):
+    for url, why in (("http://127.0.0.1:1/mcp", "cannot be connected to"), ("http://no.such.invalid/", "looked up")):
+        with pytest.raises(McpServerFailed, match=why):
+            await client.discover(target(url))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1"),
+        *("::1", "fe80::1", "fd00::1", "::", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1"),
+        *("2002:7f00:1::", "224.0.0.1", "255.255.255.255", "ff02::1", "192.0.2.1"),
+    ],
+)
+async def test_an_address_of_our_own_network_is_refused_unless_it_is_listed(address: str):
+    with pytest.raises(AddressRefused):
+        Destinations([]).check(address, 443)
+    with pytest.raises(AddressRefused):
+        Destinations(["10.9.0.0/16"]).check(address, 443)
+
+
+def test_a_list_of_addresses_admits_those_and_their_ports_only():
+    listed = Destinations(["10.1.0.0/16", "127.0.0.1:8080", "[fd00::/8]:443", "::1"])
+    for address, port in (("10.1.9.9", 1), ("127.0.0.1", 8080), ("fd00::7", 443), ("::1", 9), ("::ffff:10.1.0.1", 2)):
+        assert listed.check(address, port).is_listed
+    for address, port in (("10.2.0.1", 1), ("127.0.0.1", 8081), ("127.0.0.2", 8080), ("fd00::7", 80)):
+        with pytest.raises(AddressRefused):
+            listed.check(address, port)
+    assert not listed.check("93.184.216.34", 443).is_listed
+    for wrong in ("localhost", "10.0.0.0/33", "127.0.0.1:0", "127.0.0.1:99999", "10.0.0.1/8", "", "http://10.0.0.1"):
+        with pytest.raises(ValueError, match="neither an address"):
+            check_entries([wrong])
+
+
+async def test_a_name_that_changes_its_address_between_check_and_call_reaches_only_what_was_checked():
+    """DNS rebinding: a name is looked up once for a conversation, and its requests go where it led then."""
+    trap: list[bytes] = []
+
+    async def trapped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        trap.append(await reader.read(1))
+        writer.close()
+
+    asked: list[str] = []
+    with fake_mcp(host="127.0.0.2") as server:
+        guard = await asyncio.start_server(trapped, "127.0.0.1", server.port)
+
+        async def resolve(host: str, port: int) -> list[str]:
+            asked.append(host)
+            return ["127.0.0.2"] if len(asked) == 1 else ["127.0.0.1"]
+
+        client = McpClient(Destinations(["127.0.0.2"], resolve=resolve))
+        url = f"http://rebinding.test:{server.port}/mcp"
+        async with guard:
+            found = await client.discover(target(url))
+            assert [one.name for one in found.tools] == ["search_tickets"]
+            assert asked == ["rebinding.test"]  # several requests, one look
+            with pytest.raises(AddressRefused, match=r"127\.0\.0\.1"):
+                await client.call(target(url), found.tools[0], {"query": "rust"})
+    assert trap == [] and server.called == []
+
+
+async def test_a_name_of_which_one_address_is_refused_is_refused():
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["93.184.216.34", "127.0.0.1"]
+
+    with pytest.raises(AddressRefused):
+        await McpClient(Destinations([], resolve=resolve)).discover(target("https://mixed.test/mcp"))
+
+
+async def test_a_public_address_is_not_called_without_tls():
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["93.184.216.34"]
+
+    with pytest.raises(McpServerFailed, match="not https"):
+        await McpClient(Destinations([], resolve=resolve)).discover(target("http://public.test/mcp"))
+
+
+async def test_the_host_of_a_request_is_the_name_though_it_goes_to_an_address():
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with misbehaving(answering("404 Not Found")) as (url, came):
+        named = url.replace("127.0.0.1", "tickets.test")
+        with pytest.raises(McpServerFailed):
+            await McpClient(Destinations(["127.0.0.1"], resolve=resolve)).discover(target(named))
+    assert f"host: tickets.test:{url.split(':')[2].split('/')[0]}".encode() in came[0].lower()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "tickets.test", "ftp://tickets.test/", "file:///etc/passwd", "https://", "https://ada:pw@tickets.test/"),
+        *(
+            "https://tickets.test/?key=abc",
+            "https://tickets.test/#x",
+            "https://tickets.test:99999/",
+            "https://tïckets/",
+        ),
+        *("https://tickets.test\\@127.0.0.1/", "https://a b/", "https://[::1", "https://[fe80::1%25eth0]/"),
+    ],
+)
+def test_what_is_no_url_of_a_server_is_refused(url: str):
+    with pytest.raises(InvalidArgument):
+        origin_of(url)
+
+
+async def test_no_log_has_the_secret_or_what_a_server_says(
+    server: FakeMcp, client: McpClient, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.DEBUG)
+    (tool,) = (await client.discover(target(server.url))).tools
+    await client.call(target(server.url), tool, {"query": "rust"})
+    async with misbehaving(answering("200 OK", "content-type: application/json\r\n", b"{secret words}")) as (url, _):
+        with pytest.raises(McpServerFailed):
+            await client.discover(target(url))
+    assert SECRET not in caplog.text and "secret words" not in caplog.text

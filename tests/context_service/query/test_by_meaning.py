@@ -1,0 +1,111 @@
+"""Hits compared by what they mean: what has a vector is not embedded again, and of the rest only a few are."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from context_service.llm import known_vectors
+from context_service.llm.known_vectors import KnownVectors
+from context_service.query.meaning import EMBEDDED_MAX
+from contextkeep.context.v1 import context_query_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2 as knowledge
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.context_service.contexts import Caller, with_embedder
+from tests.context_service.working_memory import until
+from tests.fakes.context_providers import Answered, Asked, Stub, hit, installed
+from tests.fakes.embedding_server import EmbeddingServer
+
+QUESTION = "When was the renewal of Acme signed?"
+TENANT, OTHER = uuid.uuid4(), uuid.uuid4()
+
+
+class Stack:
+    """A service with an embedder and a provider that has many hits."""
+
+    def __init__(self, caller: Caller, server: EmbeddingServer) -> None:
+        self.caller, self.server = caller, server
+
+    async def asked(self, text: str, *provider_ids: str, **fields: object) -> tuple[list[pb.QueryHit], list[str]]:
+        """Return the hits of a question, and which texts the embedder was asked for."""
+        before = len(self.server.texts)
+        chosen = pb.ProviderSelection(ids=provider_ids)
+        answer = await self.caller.call("QueryContext", query=text, providers=chosen, **fields)
+        return list(answer.hits), self.server.texts[before:]
+
+
+class Many(Stub):
+    """Has more hits than are embedded, and says that each is as near as can be."""
+
+    id = "many"
+
+    async def answered(self, asked: Asked, principal: object) -> Answered:
+        return Answered(hits=[hit(str(n), f"Acme has a canteen on floor {n}.", cosine=1.0) for n in range(20)])
+
+
+@pytest.fixture(scope="module")
+async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    folder: Path = tmp_path_factory.mktemp("meaning")
+    with installed(folder / "packages", [f"{__name__}:Many"]):
+        async with with_embedder(postgres, folder / "blobs") as (made, server):
+            ada = made.caller.of("ada")
+            for text in ("Acme renewed in March.", "Berta buys for Acme."):
+                await ada.call("RetainMemory", memory=knowledge.MemoryInput(text=text))
+
+            async def is_embedded() -> bool:
+                answer = await ada.call("ListMemories")
+                return all(one.state == knowledge.MEMORY_STATE_INDEXED for one in answer.memories)
+
+            await until(is_embedded)
+            yield Stack(ada, server)
+
+
+async def test_a_memory_that_has_a_vector_is_not_embedded_again(stack):
+    hits, embedded = await stack.asked(QUESTION, "memory")
+    assert hits
+    assert embedded == [QUESTION], "once, though the provider and the fusion both need it"
+
+
+async def test_a_question_that_is_asked_again_is_embedded_no_more_and_answered_alike(stack):
+    question = "Where does Acme eat?"
+    first, embedded = await stack.asked(question, "many", "memory")
+    assert question in embedded
+    again, embedded = await stack.asked(question, "many", "memory")
+    assert embedded == []
+    assert [(one.ref, one.score) for one in again] == [(one.ref, one.score) for one in first]
+
+
+async def test_of_many_hits_that_have_no_vector_a_few_are_embedded(stack):
+    _, embedded = await stack.asked("Which floor has the canteen of Acme?", "many", limit=20)
+    assert len(embedded) <= 1 + EMBEDDED_MAX
+
+
+async def test_what_an_installed_provider_says_of_nearness_does_not_count(stack):
+    """Vectors of different texts are far apart here, so nothing is near."""
+    hits, _ = await stack.asked("Zephyr?", "many", limit=20)
+    assert hits and max(one.score for one in hits) < 0.22
+
+
+def test_vectors_are_known_to_their_tenant_alone():
+    known = KnownVectors()
+    kept = known.put(TENANT, QUESTION, [3.0, 4.0])
+    assert list(kept) == pytest.approx([0.6, 0.8])
+    assert known.get(TENANT, QUESTION) == kept
+    assert known.get(OTHER, QUESTION) is None
+
+
+def test_known_vectors_have_bounds(monkeypatch):
+    monkeypatch.setattr(known_vectors, "BYTES_MAX", 16)
+    monkeypatch.setattr(known_vectors, "TENANTS_MAX", 2)
+    known = KnownVectors()
+    for text in ("a", "b"):
+        known.put(TENANT, text, [1.0, 0.0])
+    assert known.get(TENANT, "a") is not None, "the one that is used goes last"
+    known.put(TENANT, "c", [1.0, 0.0])
+    assert [known.get(TENANT, text) is None for text in ("a", "b", "c")] == [False, True, False]
+    for _ in range(2):
+        known.put(uuid.uuid4(), "a", [1.0, 0.0])
+    assert known.get(TENANT, "a") is None

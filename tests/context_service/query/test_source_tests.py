@@ -1,0 +1,168 @@
+"""Tests of sources: the same path as a question, and all of it kept, for who administers the tenant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+import pytest
+
+from context_service.contexts.erasing import Eraser, erase_subject, owned
+from context_service.query import source_test_rows, source_tests
+from context_service.retrieval.passages import Passages
+from contextkeep.context.v1 import context_query_pb2 as pb
+from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
+from contextkeep.errors import ContextKeepError
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database
+from tests.conftest import PRINCIPAL
+from tests.context_service.query.conftest import World, over_grpc
+from tests.errors import raised
+
+EMPTY = pb.QueryContextRequest()
+QUERY = "When was the renewal of Acme signed?"
+
+
+async def call(world: World, name: str, request: Any, key: str = "admin") -> Any:
+    stub = ContextQueryStub(world.opened.caller.channel)
+    try:
+        return await getattr(stub, name)(request, metadata=(("authorization", f"Bearer {key}"),), timeout=30)
+    except grpc.aio.AioRpcError as error:
+        raise raised(error) from None
+
+
+async def ran(world: World, *, key: str = "admin", label: str = "", replay_of: str = "", **question: Any) -> Any:
+    request = pb.RunSourceTestRequest(label=label, replay_of=replay_of)
+    if not replay_of:
+        request.question.CopyFrom(pb.QueryContextRequest(**{"query": QUERY, **question}))
+    return (await call(world, "RunSourceTest", request, key)).test
+
+
+async def kept(world: World, test_id: str, key: str = "admin") -> Any:
+    return (await call(world, "GetSourceTest", pb.GetSourceTestRequest(test_id=test_id), key)).test
+
+
+def only(*ids: str) -> pb.ProviderSelection:
+    return pb.ProviderSelection(ids=ids)
+
+
+async def test_a_test_is_what_the_question_is_answered_and_is_kept_whole(world: World):
+    test = await ran(world, providers=only("fast", "twin", "down"), label="weekly", depth=pb.QUERY_DEPTH_DEEP)
+    answer = await over_grpc(world).query(query=QUERY, providers={"ids": ["fast", "twin", "down"]})
+    assert [one.ref for one in test.answer.hits] == [one["ref"] for one in answer["hits"]]
+    assert [one.state for one in test.answer.providers] == [
+        pb.PROVIDER_STATE_ERROR,
+        pb.PROVIDER_STATE_OK,
+        pb.PROVIDER_STATE_OK,
+    ]
+    assert {one.provider_id: len(one.hits) for one in test.answer.explained} == {"fast": 1, "twin": 2}
+    assert (test.label, test.question.query, test.hit_count) == ("weekly", QUERY, len(answer["hits"]))
+    assert await kept(world, test.test_id) == test
+
+
+async def test_tests_are_listed_the_newest_first_replayed_compared_and_removed(world: World):
+    first = await ran(world, providers=only("fast"), label="first")
+    other = await ran(world, providers=only("fast", "twin"))
+    replayed = await ran(world, replay_of=first.test_id)
+    assert (replayed.replay_of, replayed.label, replayed.question) == (first.test_id, "first", first.question)
+    assert [one.ref for one in replayed.answer.hits] == [one.ref for one in first.answer.hits]
+    page = await call(world, "ListSourceTests", pb.ListSourceTestsRequest(page_size=2))
+    assert [one.test_id for one in page.tests] == [replayed.test_id, other.test_id]
+    assert not page.tests[0].HasField("answer")
+    more = await call(world, "ListSourceTests", pb.ListSourceTestsRequest(page_token=page.next_page_token))
+    assert more.tests[0].test_id == first.test_id
+
+    request = pb.CompareSourceTestsRequest(test_id=first.test_id, other_test_id=other.test_id)
+    compared = await call(world, "CompareSourceTests", request)
+    assert [(one.provider_id, one.state, one.other_state) for one in compared.providers] == [
+        ("fast", pb.PROVIDER_STATE_OK, pb.PROVIDER_STATE_OK),
+        ("twin", pb.PROVIDER_STATE_UNSPECIFIED, pb.PROVIDER_STATE_OK),
+    ]
+    assert [one.rank for one in compared.hits if one.rank] == [1]
+    assert sorted(one.other_rank for one in compared.hits if one.other_rank) == [1, 2]
+
+    await call(world, "DeleteSourceTest", pb.DeleteSourceTestRequest(test_id=first.test_id))
+    for name, gone in (
+        ("GetSourceTest", pb.GetSourceTestRequest(test_id=first.test_id)),
+        ("DeleteSourceTest", pb.DeleteSourceTestRequest(test_id=first.test_id)),
+        ("RunSourceTest", pb.RunSourceTestRequest(replay_of=first.test_id)),
+        ("CompareSourceTests", request),
+    ):
+        with pytest.raises(ContextKeepError) as refused:
+            await call(world, name, gone)
+        assert refused.value.reason == "SOURCE_TEST_NOT_FOUND"
+
+
+async def test_a_mode_that_did_not_run_as_asked_is_warned_of(world: World):
+    options = pb.ProviderOptions(memory=pb.MemoryOptions(query_mode=pb.MEMORY_QUERY_MODE_RECALL))
+    fine = await ran(world, providers=only("memory"), provider_options=options, subject_user_id="ada")
+    assert list(fine.warnings) == [] and fine.owner_user_id == "ada"
+    skipped = await ran(world, providers=only("empty"), mode=pb.QUERY_MODE_ANSWER)
+    assert list(skipped.warnings) == ["an answer was asked for, and there is none: nothing was found"]
+
+
+async def test_the_last_state_and_latency_stand_on_the_provider_for_who_tests(world: World):
+    await ran(world, providers=only("fast"))
+    await ran(world, providers=only("down"))
+    listed = await call(world, "ListContextProviders", pb.ListContextProvidersRequest())
+    last = {one.provider_id: one.last_test for one in listed.providers if one.HasField("last_test")}
+    assert (last["fast"].state, last["down"].state) == (pb.PROVIDER_STATE_OK, pb.PROVIDER_STATE_ERROR)
+    assert last["down"].tested_at.seconds > 0
+    told = await call(world, "ListContextProviders", pb.ListContextProvidersRequest(), "ada")
+    assert not any(one.HasField("last_test") for one in told.providers)
+
+
+@pytest.mark.parametrize(
+    ("request_", "key", "reason"),
+    [
+        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "ada", "PERMISSION_DENIED"),
+        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x")), "app", "PERMISSION_DENIED"),
+        (pb.RunSourceTestRequest(), "admin", "INVALID_ARGUMENT"),
+        (
+            pb.RunSourceTestRequest(question=pb.QueryContextRequest(), replay_of=str(new_id())),
+            "admin",
+            "INVALID_ARGUMENT",
+        ),
+        (pb.RunSourceTestRequest(question=pb.QueryContextRequest(query=" ")), "admin", "INVALID_ARGUMENT"),
+        (
+            pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x", expand_refs=["a:1"])),
+            "admin",
+            "INVALID_ARGUMENT",
+        ),
+        (
+            pb.RunSourceTestRequest(question=pb.QueryContextRequest(query="x"), label="x" * 201),
+            "admin",
+            "LIMIT_EXCEEDED",
+        ),
+    ],
+    ids=["user", "bound", "nothing", "both", "blank", "refs", "label"],
+)
+async def test_what_cannot_be_tested_is_refused(world: World, request_, key, reason):
+    with pytest.raises(ContextKeepError) as refused:
+        await call(world, "RunSourceTest", request_, key)
+    assert refused.value.reason == reason
+
+
+async def test_another_tenant_has_none_of_it(world: World):
+    test = await ran(world, providers=only("fast"))
+    with pytest.raises(ContextKeepError) as refused:
+        await kept(world, test.test_id, "other")
+    assert refused.value.reason == "SOURCE_TEST_NOT_FOUND"
+    assert not (await call(world, "ListSourceTests", pb.ListSourceTestsRequest(), "other")).tests
+
+
+async def test_an_answer_is_kept_up_to_a_bound_and_so_many_are_kept(world: World, monkeypatch):
+    monkeypatch.setattr(source_tests, "ANSWER_BYTES_MAX", 7_000)
+    test = await ran(world, providers=only("huge"), limit=2)
+    assert list(test.warnings) == [source_tests.CUT]
+    assert len(test.answer.hits) == 2 and source_test_rows.KEPT_MAX == 200
+
+
+async def test_what_is_kept_goes_with_its_user_and_with_a_context_that_it_names(world: World):
+    database: Database = world.opened.database
+    await ran(world, providers=only("fast"), subject_user_id="grace")
+    door = database.tenant(PRINCIPAL.tenant_id)
+    assert (await owned(door, "grace"))["context.source_test"] == 1
+    eraser = Eraser(database, Passages(database))
+    await erase_subject(door, "grace", eraser=eraser, requested_by="x", on_progress=lambda *_: None)
+    assert (await owned(door, "grace"))["context.source_test"] == 0
