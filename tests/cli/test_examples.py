@@ -48,7 +48,7 @@ mappings:
 
 READING = re.compile(
     r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages"
-    r"|query|recall|search|show|similar|stats|types|wait|watch))\b"
+    r"|policy|query|tests|recall|reflect|search|show|similar|stats|types|wait|watch))\b"
 )
 
 of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path)]
@@ -92,7 +92,11 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
     if READING.search(line):
         shared: dict[str, str] = request.getfixturevalue("to_read")
         return shared
-    return written(*request.getfixturevalue("clients"))
+    graph, context = request.getfixturevalue("clients")
+    made = written(graph, context)
+    if " commit " in line:
+        context.prepare_fold(made["WINDOW"])
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -118,10 +122,16 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     context.put_artifact(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
     context.append_messages([one for n in range(12) for one in looked(n)], begun.context_id)
     context.put_profile("mine", "extends: general")
+    for name in ("my", "old"):
+        context.put_agent(f"{name}_agent")
+        context.put_agent_template(f"{name}_template")
     window = context.open_window(begun.context_id, "gpt-5")
     context.fold(window.window_id)
     pin_id = context.pin(window.window_id, "Ports are numbers.")
     context.append_messages([one for n in range(12, 24) for one in looked(n)], begun.context_id)
+    kept = context.retain_memory("Ada lives in Paris.", subject_user_id="ada")
+    for name in ("zeta", "old"):
+        context.put_page(name, "A customer.", slug=f"customers/{name}", aliases=[name], subject_user_id="ada")
     gone = context.delete_context(context.send_message("Never mind.").context_id)
     return {
         "THREAD": session.external_id,
@@ -134,6 +144,9 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
         "TASK": task.task_id,
         "WINDOW": window.window_id,
         "PIN": pin_id,
+        "MEMORY": kept.memory_id,
+        "PLACE": graph.start_changes(),
+        "TEST": context.run_source_test("Where?", provider_ids=["workspace"]).test_id,
     }
 
 
@@ -150,6 +163,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(MAPPINGS)
     for name in ("report.md", "report.pdf", "folder/file"):
         Path(name).write_text("a file")
+    Path("acme.md").write_text("# Acme\nA customer.\n")
     Path("mine.yaml").write_text("extends: coding")
     Path("profile.json").write_text('{"extends": "coding"}')
     Path("plan.json").write_text('{"steps": []}')
@@ -174,7 +188,18 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
     first = ids["CONTEXT" if command.startswith(("context", "window")) else "SESSION"]
     second = ids["RECORD" if command.startswith("wm") else "TURN"]
     for number, one in enumerate(
-        (first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"], ids["WINDOW"], ids["PIN"]), 1
+        (
+            first,
+            second,
+            ids["EDGE"],
+            ids["RECEIPT"],
+            ids["TASK"],
+            ids["WINDOW"],
+            ids["PIN"],
+            ids["MEMORY"],
+            ids["TEST"],
+        ),
+        1,
     ):
         line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -51,6 +54,39 @@ def test_what_is_in_graphs_is_counted(run: Run, answer: Answer, name: str):
     assert f"{name}\t2\t1" in run("graph stats --limit 0 --raw").stdout.splitlines()
     none = run("graph types --graph none")
     assert (none.exit_code, none.stdout, none.stderr) == (0, "", "nothing found\n")
+
+
+def test_what_changed_is_listed_from_a_place_on(run: Run, answer: Answer):
+    place = answer("graph changes --start")["next_place"]
+    ids = [answer(f"node create Customer --graph changes-{n}")["id"] for n in range(3)]
+
+    def listed(options: str) -> dict[str, Any]:
+        found: dict[str, Any] = answer(f"graph changes {options}")
+        return found
+
+    eventually(lambda: [row["node_id"] for row in listed(f"--from {place}")["changes"]], ids)
+    first = listed(f"--from {place} --limit 2")
+    assert ([row["node_id"] for row in first["changes"]], first["has_more"]) == (ids[:2], True)
+    shown = run(f"graph changes --from {first['next_place']} --raw")
+    assert shown.stdout.split("\t")[:4] == ["changed", ids[2], "", "changes-2"]
+    again = re.fullmatch(r"go on with --from (\S+)\n", shown.stderr)
+    assert again
+    assert listed(f"--from {again[1]}")["changes"] == []
+    here = run("graph changes")
+    assert (here.exit_code, here.stdout.split()[0]) == (0, "next_place")
+
+
+def test_a_place_is_not_given_to_who_starts(run: Run):
+    assert run("graph changes --start --from x").exit_code == 2
+    assert "INVALID_PAGE_TOKEN" in run("graph changes --from x").stderr
+
+
+def eventually(asked: Callable[[], object], wanted: object) -> None:
+    """Expect an answer once nothing else runs in Postgres."""
+    give_up_at = time.monotonic() + 5
+    while (found := asked()) != wanted:
+        assert time.monotonic() < give_up_at, found
+        time.sleep(0.05)
 
 
 def test_a_graph_goes_out_and_in_again_and_says_what_was_there(run: Run, answer: Answer, name: str, tmp_path: Path):

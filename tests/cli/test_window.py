@@ -63,8 +63,15 @@ def test_a_window_is_opened_with_a_config(answer: Answer, run: Run, context_id: 
     opened = answer(f"window open {context_id} gpt-5 --config '{config}'")
     assert (opened["config"]["keep_last_steps"], opened["config"]["tier_ratios"]["hot"]) == (4, 0.3)
 
+    changed = answer(f"window update {opened['window_id']} --budget 0.5 --reserve 5000 --config '{{\"low_mark\":0.3}}'")
+    assert changed["token_limit"] < opened["token_limit"]
+    now = answer(f"window get {opened['window_id']}")["config"]
+    assert (now["low_mark"], now["keep_last_steps"]) == (0.3, opened["config"]["keep_last_steps"])
     unknown = run(f"window open {context_id} gpt-5 --config '{{\"keep_first_steps\":4}}'")
     assert unknown.exit_code == 2 and "keep_first_steps" in unknown.stderr
+    assert "importance_weights, tier_ratios, high_mark" in unknown.stderr
+    unknown = run(f"window open {context_id} a-model")
+    assert "context_tokens" in unknown.stderr
 
 
 def test_a_profile_is_put_from_a_file_and_listed(answer: Answer, run: Run, context_id: str, tmp_path: Path):
@@ -87,3 +94,46 @@ def test_callers_say_what_holds(answer: Answer, context_id: str):
     assert [(one["key"], one["value"]) for one in answer(f"window state {window_id} value")] == [("port", "80")]
     assert answer(f"window patch {window_id} value port --remove") == {"changed_count": 1}
     assert answer(f"window state {window_id}") == []
+
+
+def test_a_window_is_shown_in_numbers(answer: Answer, run: Run, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5")["window_id"]
+    run(f"window pack {window_id}")
+    run(f"window pin {window_id} French.")
+    run(f"window usage {window_id} --input 200 --cached 100 --tokens 200")
+
+    shown = dict(line.split(maxsplit=1) for line in run(f"window stats {window_id}").stdout.splitlines())
+    assert (shown["breaks"], shown["step_count"]) == ("1 pinned", "2")
+    assert (shown["billed_call_count"], shown["billed_cached_share"]) == ("1", "0.5")
+    assert shown["pins"].endswith("█")
+    assert answer(f"window stats {window_id}")["usage"]["input_tokens"] == 200
+
+
+def test_a_window_goes_back_to_a_checkpoint(answer: Answer, run: Run, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5")["window_id"]
+    before = answer(f"window pack {window_id}")["messages"]
+    made = answer(f"window checkpoint {window_id} --label here")
+    answer(f"context append --context {context_id}", stdin=json.dumps({"role": "user", "content": "Nonsense."}))
+    last = answer(f"window pack {window_id}")["last_seq"]
+    assert "here" in run(f"window checkpoints {window_id}").stdout
+    done = answer(f"window rollback {window_id} {made['number']} --last {last}")
+    assert done["receipt"]["left_out_refs"] == [f"m{last}"]
+    assert answer(f"window pack {window_id}")["messages"] == before
+    pack_id = answer(f"window pack {window_id}")["pack_id"]
+    assert answer(f"window report {window_id} {pack_id}") == {"recovered": False}
+    recovered = answer(f"window report {window_id} {pack_id} --invalid")
+    assert recovered["rolled_back"]["receipt"]["checkpoint"] == made["number"]
+    assert "left_out" in run(f"window report {window_id} {pack_id} --invalid").stdout
+    assert "CHECKPOINT_NOT_FOUND" in run(f"window rollback {window_id} 9 --last {last}").stderr
+
+
+def test_a_fold_is_prepared_and_committed(answer: Answer, run: Run, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5")["window_id"]
+    refused = run(f"window commit {window_id}")
+    assert refused.exit_code and "FOLD_NOT_PREPARED" in refused.stderr
+    rows = [{"role": "user", "content": "\n".join(f"row {n} of a listing" for n in range(400))} for _ in range(14)]
+    answer(f"context append --context {context_id}", stdin="\n".join(map(json.dumps, rows)))
+    told = answer(f"window prepare {window_id} --epoch 0")
+    done = answer(f"window commit {window_id} --epoch 0")
+    assert (done["reason"], done["masked_steps"]) == ("prepared", told["masked_steps"])
+    assert "FOLD_STALE" in run(f"window commit {window_id}").stderr

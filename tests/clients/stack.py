@@ -25,7 +25,8 @@ async def running(
     database_url: str, folder: Path, *, callers: Authenticator | None, http: bool = False, **settings: Any
 ) -> AsyncIterator[Addresses]:
     """Run both services for the block; the arguments are those of `running_in_a_thread`."""
-    common = {"database_url": database_url, "drain_s": 2, **settings}
+    # Servers of others run on this machine, too.
+    common = {"database_url": database_url, "drain_s": 2, "mcp_servers_allowed": ["127.0.0.1"], **settings}
     http_ports = {"entity": free_port(), "context": free_port()} if http else {}
     entity = entity_service.settings.Settings(entity_service_port=0, http_port=http_ports.get("entity"), **common)
     async with entity_service.app.running(entity, callers=callers) as entity_port:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import grpc
 import pytest
@@ -162,6 +163,25 @@ def test_ListGraphs_counts_nodes_and_edges(grpc_stub):
 def test_ListEdgeTypes_counts_the_edges_of_each(grpc_stub, child):
     types = grpc_stub.ListEdgeTypes(pb.ListEdgeTypesRequest(), metadata=METADATA).edge_types
     assert [row.edges > 0 for row in types if row.edge_type == "Contains"] == [True]
+
+
+def test_StartChanges_gives_a_place_and_again_one(grpc_stub):
+    for _ in range(2):
+        assert grpc_stub.StartChanges(pb.StartChangesRequest(), metadata=METADATA).place
+
+
+def test_ListChanges_tells_what_is_behind_a_place(grpc_stub):
+    place = grpc_stub.StartChanges(pb.StartChangesRequest(), metadata=METADATA).place
+    request = pb.CreateNodeRequest(node=pb.NodeInput(general_type_name="Customer"))
+    node_id = grpc_stub.CreateNode(request, metadata=METADATA).node.id
+
+    give_up_at = time.monotonic() + 5
+    while not (page := grpc_stub.ListChanges(pb.ListChangesRequest(place=place), metadata=METADATA)).changes:
+        assert time.monotonic() < give_up_at
+        time.sleep(0.05)
+    (change,) = page.changes
+    assert (change.node_id, change.kind, change.general_type_name) == (node_id, pb.CHANGE_KIND_CHANGED, "Customer")
+    assert not grpc_stub.ListChanges(pb.ListChangesRequest(place=page.next_place), metadata=METADATA).changes
 
 
 def test_ExportGraph_is_what_ImportGraph_takes(grpc_stub, node):

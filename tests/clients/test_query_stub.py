@@ -22,6 +22,8 @@ def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, sta
     assert "Morwenna" in answer.hits[0].snippet
     assert [(one.provider_id, one.state) for one in answer.providers] == [
         ("context", pb.PROVIDER_STATE_OK),
+        ("memory", pb.PROVIDER_STATE_SKIPPED),
+        ("wiki", pb.PROVIDER_STATE_SKIPPED),
         ("workspace", pb.PROVIDER_STATE_OK),
     ]
     with pytest.raises(grpc.RpcError) as refused:
@@ -29,6 +31,78 @@ def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, sta
     assert [one.field for one in raised(refused.value).violations] == ["query"]
 
 
+def test_StreamQueryContext_tells_each_provider_and_then_what_QueryContext_answers(grpc_stub):
+    request = pb.QueryContextRequest(query="Who mends the foghorn?")
+    *told, last = grpc_stub.StreamQueryContext(request, metadata=METADATA)
+    assert sorted(one.provider.status.provider_id for one in told) == ["memory", "wiki", "workspace"]
+    assert last.WhichOneof("event") == "answer"
+    assert [one.provider_id for one in last.answer.providers] == ["memory", "wiki", "workspace"]
+    with pytest.raises(grpc.RpcError) as refused:
+        list(grpc_stub.StreamQueryContext(pb.QueryContextRequest(query=" "), metadata=METADATA))
+    assert [one.field for one in raised(refused.value).violations] == ["query"]
+
+
 def test_ListContextProviders_answers_those_of_ours(grpc_stub):
     answer = grpc_stub.ListContextProviders(pb.ListContextProvidersRequest(), metadata=METADATA)
-    assert [(one.provider_id, one.is_default) for one in answer.providers] == [("context", False), ("workspace", True)]
+    assert [(one.provider_id, one.is_default) for one in answer.providers] == [
+        ("context", False),
+        ("memory", True),
+        ("wiki", True),
+        ("workspace", True),
+    ]
+
+
+def test_GetQueryPolicy_says_of_each_provider_whether_it_is_asked(grpc_stub):
+    policy = grpc_stub.GetQueryPolicy(pb.GetQueryPolicyRequest(), metadata=METADATA)
+    assert {one.provider_id: one.is_enabled for one in policy.providers} == dict.fromkeys(
+        ("context", "memory", "wiki", "workspace"), True
+    )
+
+
+def test_UpdateProviderSetting_is_what_the_policy_says_then(grpc_stub):
+    setting = pb.ProviderSetting(provider_id="context", is_default=False, deadline_ms=60_000)
+    answer = grpc_stub.UpdateProviderSetting(pb.UpdateProviderSettingRequest(setting=setting), metadata=METADATA)
+    assert answer.setting == setting
+    policy = grpc_stub.GetQueryPolicy(pb.GetQueryPolicyRequest(), metadata=METADATA)
+    (own,) = (one for one in policy.providers if one.provider_id == "context")
+    assert (own.is_enabled, own.is_default, own.deadline_ms, own.setting) == (True, False, 60_000, setting)
+    assert not policy.HasField("target")
+    fields = ["is_default", "deadline_ms"]
+    again = pb.UpdateProviderSettingRequest(setting=pb.ProviderSetting(provider_id="context"), reset=fields)
+    answer = grpc_stub.UpdateProviderSetting(again, metadata=METADATA)
+    assert answer.setting == pb.ProviderSetting(provider_id="context")
+
+
+def kept_of(grpc_stub, query="Who keeps the lighthouse?"):
+    request = pb.RunSourceTestRequest(question=pb.QueryContextRequest(query=query))
+    return grpc_stub.RunSourceTest(request, metadata=METADATA).test
+
+
+def test_RunSourceTest_answers_as_QueryContext_does(grpc_stub):
+    assert [one.provider_id for one in kept_of(grpc_stub).answer.providers] == ["memory", "wiki", "workspace"]
+
+
+def test_GetSourceTest_answers_what_was_kept(grpc_stub):
+    test = kept_of(grpc_stub)
+    assert grpc_stub.GetSourceTest(pb.GetSourceTestRequest(test_id=test.test_id), metadata=METADATA).test == test
+
+
+def test_ListSourceTests_answers_the_newest_first(grpc_stub):
+    ids = [kept_of(grpc_stub).test_id for _ in range(2)]
+    listed = grpc_stub.ListSourceTests(pb.ListSourceTestsRequest(page_size=2), metadata=METADATA)
+    assert [one.test_id for one in listed.tests] == ids[::-1]
+
+
+def test_CompareSourceTests_says_how_each_provider_fared(grpc_stub):
+    ids = [kept_of(grpc_stub).test_id for _ in range(2)]
+    comparing = pb.CompareSourceTestsRequest(test_id=ids[0], other_test_id=ids[1])
+    compared = grpc_stub.CompareSourceTests(comparing, metadata=METADATA)
+    assert [one.provider_id for one in compared.providers] == ["memory", "wiki", "workspace"]
+
+
+def test_DeleteSourceTest_leaves_nothing(grpc_stub):
+    test_id = kept_of(grpc_stub).test_id
+    grpc_stub.DeleteSourceTest(pb.DeleteSourceTestRequest(test_id=test_id), metadata=METADATA)
+    with pytest.raises(grpc.RpcError) as gone:
+        grpc_stub.GetSourceTest(pb.GetSourceTestRequest(test_id=test_id), metadata=METADATA)
+    assert raised(gone.value).reason == "SOURCE_TEST_NOT_FOUND"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from contextkeep import ConnectedTo, EdgeInput, MemoryType, NodeInput, SampleNode, new_id
 from contextkeep.errors import (
+    ChangesNotStarted,
     EdgeExists,
     EdgeNotFound,
     EmbeddingNotFound,
     ExternalIdTaken,
     InvalidArgument,
+    InvalidPageToken,
     MappingExists,
     MappingNotFound,
     NodeNotFound,
@@ -173,6 +176,36 @@ async def test_searches(world, graph):
     assert [violation.field for violation in raised.value.violations] == ["filter.condition_json.$and[0].status.$in"]
     assert await world.run(graph.list_graphs) == [("default", 4, 2)]
     assert await world.run(graph.list_edge_types) == [("Calls", 2)]
+
+
+async def test_changes(world, graph):
+    with pytest.raises(ChangesNotStarted):
+        await world.run(graph.list_changes)
+    place = await world.run(graph.start_changes)
+    customer = await world.run(graph.create_node, "Customer")
+    order = await world.run(graph.create_node, "Order")
+    edge = await world.run(graph.create_edge, customer.id, order.id, "Placed")
+    await world.run(graph.delete_node, order.id)
+
+    give_up_at = time.monotonic() + 5
+    while len((page := await world.run(graph.list_changes, place)).changes) < 3 or page.changes[-1].kind != "removed":
+        assert time.monotonic() < give_up_at
+    first, second, third = page.changes
+    assert (first.kind, first.node_id, first.general_type_name, first.edge_id) == (
+        "changed",
+        customer.id,
+        "Customer",
+        "",
+    )
+    assert (second.kind, second.edge_id, second.edge_type) == ("removed", edge.id, "Placed")
+    assert (second.from_node_id, second.to_node_id, second.node_id) == (customer.id, order.id, "")
+    assert (third.kind, third.node_id, third.graph_name) == ("removed", order.id, "default")
+    assert third.changed_at.tzinfo is UTC
+    assert (await world.run(graph.list_changes, place, page_size=1)).has_more
+    behind = await world.run(graph.list_changes, page.next_place)
+    assert (behind.changes, behind.has_more) == ([], False)
+    with pytest.raises(InvalidPageToken):
+        await world.run(graph.list_changes, "x")
 
 
 async def test_embeddings(world, graph):

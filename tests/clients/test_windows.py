@@ -21,8 +21,12 @@ from contextkeep import (
 )
 from contextkeep.errors import (
     BudgetTooSmall,
+    CheckpointNotFound,
     ContextNotFound,
+    FoldNotPrepared,
+    FoldStale,
     InvalidArgument,
+    LogMoved,
     PinNotFound,
     TokensSpent,
     WindowClosed,
@@ -130,6 +134,37 @@ async def test_what_stands_in_front_is_changed_and_pinned(world: Any, context: A
     assert [one.reason for one in receipts] == ["unpinned", "pinned", "pinned", "updated"]
 
 
+async def test_what_changes_of_a_window_is_watched(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "The staging port is 8443.")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5")
+    pack = await world.run(context.pack, window.window_id)
+    await world.run(context.update_window, window.window_id, system_prompt="Be brief.")
+    told = await world.run(context.watch_window, window.window_id, epoch_after=pack.epoch, until_now=True)
+    (receipt,) = await world.run(context.get_lineage, window.window_id)
+    (entry,) = await world.run(context.get_state, window.window_id)
+    assert [(one.broken, one.entry) for one in told] == [(receipt, None), (None, entry), (None, None)]
+    assert (told[2].window.epoch, told[2].window.reached_seq, told[2].window.system_prompt) == (1, 1, "")
+    places = {"epoch_after": told[-1].epoch_after, "entry_from": told[-1].entry_from}
+    assert places == {"epoch_after": 1, "entry_from": 1}
+    await world.run(context.close_window, window.window_id)
+    (closed,) = await world.run(context.watch_window, window.window_id, **places)
+    assert closed.window.is_closed
+    with pytest.raises(WindowNotFound):
+        await world.run(context.watch_window, new_id())
+
+
+async def test_a_budget_and_a_config_are_changed(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    window = await world.run(
+        context.open_window, context_id, "mine", context_tokens=10_000, config=WindowConfig(low_mark=0.2)
+    )
+    config = WindowConfig(keep_last_steps=3)
+    changed = await world.run(context.update_window, window.window_id, token_budget=0.5, config=config)
+    assert (changed.token_limit, changed.config.keep_last_steps, changed.config.low_mark) == (5_000, 3, 0.2)
+    again = await world.run(context.update_window, window.window_id, token_budget=0, output_reservation=9_000)
+    assert (again.token_limit, again.epoch) == (1_000, 0)
+
+
 async def test_callers_say_what_holds(world: Any, context: Any):
     context_id = (await world.run(context.send_message, "The staging port is 8443.")).context_id
     window = await world.run(context.open_window, context_id, "gpt-5")
@@ -154,6 +189,83 @@ async def test_callers_say_what_holds(world: Any, context: Any):
             await world.run(context.patch_state, window.window_id, wrong)
 
 
+async def test_a_fold_is_prepared_and_committed(world: Any, context: Any):
+    rows = "\n".join(f"row {n} of a long listing" for n in range(300))
+    context_id = (await world.run(context.send_message, "Look around.")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5")
+    with pytest.raises(FoldNotPrepared):
+        await world.run(context.commit_fold, window.window_id)
+    for n in range(12):
+        call = PartInput(tool_call=ToolCallInput(id=f"c{n}", name="look", arguments={}))
+        result = PartInput(tool_result=ToolResultInput(tool_call_id=f"c{n}", content=rows))
+        step = [MessageInput(role="assistant", parts=[call]), MessageInput(role="tool", parts=[result])]
+        await world.run(context.append_messages, step, context_id)
+    with pytest.raises(FoldStale) as stale:
+        await world.run(context.prepare_fold, window.window_id, expected_epoch=7)
+    assert stale.value.metadata == {"epoch": "0"}
+    told = await world.run(context.prepare_fold, window.window_id, expected_epoch=0)
+    assert (told.reason, told.created_at, told.prepared_last_seq) == ("prepared", None, 25)
+    request_id = new_id()
+    done, again = [
+        await world.run(context.commit_fold, window.window_id, expected_epoch=0, request_id=request_id)
+        for _ in range(2)
+    ]
+    assert (done.epoch, done.masked_steps, done.tokens_after) == (1, told.masked_steps, told.tokens_after)
+    assert again == done
+    with pytest.raises(FoldStale):
+        await world.run(context.commit_fold, window.window_id)
+
+
+async def test_a_window_goes_back_to_what_it_was_and_the_log_keeps_what_is_left_out(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    config = WindowConfig(checkpoint_every_n_steps=5)
+    window = await world.run(context.open_window, context_id, "gpt-5", config=config)
+    assert window.config.checkpoint_every_n_steps == 5
+    before = await world.run(context.pack, window.window_id)
+    made = await world.run(context.create_checkpoint, window.window_id, "here")
+    assert str(made) == "checkpoint 1, behind step 1 (caller, here)"
+    sent = await world.run(context.send_message, "Nonsense.", context_id)
+    pack = await world.run(context.pack, window.window_id)
+    assert await world.run(context.list_checkpoints, window.window_id, page_size=1) == [made]
+    with pytest.raises(LogMoved) as moved:
+        await world.run(context.rollback, window.window_id, made.number, expected_last_seq=1)
+    assert moved.value.metadata == {"last_seq": "2"}
+    with pytest.raises(CheckpointNotFound):
+        await world.run(context.rollback, window.window_id, 9, expected_last_seq=pack.last_seq)
+    request_id = new_id()
+    done, again = [
+        await world.run(
+            context.rollback, window.window_id, made.number, expected_last_seq=pack.last_seq, request_id=request_id
+        )
+        for _ in range(2)
+    ]
+    assert again == done
+    assert done.left_out_message_ids == (sent.message_id,)
+    assert (done.receipt.checkpoint, done.receipt.left_out_refs, done.left_out_message_count) == (1, ("m2",), 1)
+    assert (await world.run(context.pack, window.window_id)).messages_json == before.messages_json
+    assert (await world.run(context.get_window, window.window_id)).left_out_refs == ("m2",)
+
+
+async def test_a_response_that_is_of_no_use_takes_back_what_led_to_it(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    config = WindowConfig(recovery_strategy="reread_from_checkpoint")
+    window = await world.run(context.open_window, context_id, "gpt-5", config=config)
+    pack = await world.run(context.pack, window.window_id)
+    assert await world.run(context.report_response, window.window_id, pack, invalid=False) is None
+    await world.run(context.send_message, MessageInput("Nonsense.", role="assistant"), context_id)
+    with pytest.raises(LogMoved):
+        await world.run(context.report_response, window.window_id, pack, invalid=True)
+    with pytest.raises(InvalidArgument):
+        await world.run(context.report_response, window.window_id, "0.1", invalid=True)
+    recovered = await world.run(
+        context.report_response, window.window_id, pack, invalid=True, expected_last_seq=pack.last_seq + 1
+    )
+    assert recovered.pack.messages_json == pack.messages_json
+    assert recovered.rolled_back.receipt.left_out_refs == ("m2",)
+    again = await world.run(context.report_response, window.window_id, pack, invalid=True)
+    assert (again.pack, again.rolled_back) == (recovered.pack, None)
+
+
 async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context: Any):
     context_id = (await world.run(context.send_message, "lorem ipsum " * 500)).context_id
     small = {"context_tokens": 500, "token_budget": 1.0, "output_reservation": 1}
@@ -161,9 +273,18 @@ async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context:
     with pytest.raises(BudgetTooSmall) as error:
         await world.run(context.pack, window.window_id)
     assert int(error.value.metadata["least"]) > 1000
-    for given in ({"context_tokens": 0}, {"message_format": "none"}, {"tools": [float("nan")]}, {"token_budget": 2}):
+    for given in (
+        {"context_tokens": 0},
+        {"message_format": "none"},
+        {"tools": [float("nan")]},
+        {"tools": {"name": "one tool alone"}},
+        {"tools": "[]"},
+        {"token_budget": 2},
+    ):
         with pytest.raises(InvalidArgument):
             await world.run(context.open_window, context_id, "m", **{**small, **given})
+    with pytest.raises(InvalidArgument, match="the Pack before is wanted"):
+        await world.run(context.pack, window.window_id, since="a pack")
     with pytest.raises(ContextNotFound):
         await world.run(context.open_window, new_id(), "gpt-5")
 
@@ -176,6 +297,7 @@ async def test_a_window_has_the_config_that_it_was_told_and_the_defaults(world: 
         prices=TokenPrices(output=8),
         low_mark=0,
         max_total_tokens=200,
+        cache_ttl_s=0,
     )
 
     window = await world.run(context.open_window, context_id, "gpt-5", config=config)
@@ -183,6 +305,7 @@ async def test_a_window_has_the_config_that_it_was_told_and_the_defaults(world: 
     assert window.config.importance_weights.recency == 0.5
     assert window.config.tier_ratios == TierRatios(hot=0.3, segments=0.14, digests=0.14, state=0.07)
     assert (window.config.prices.output, window.config.low_mark, window.config.keep_last_steps) == (8, 0, 10)
+    assert window.config.cache_ttl_s == 0
     pack = await world.run(context.pack, window.window_id)
     assert pack.wrap_up
     assert (await world.run(context.get_window, window.window_id)).spent_tokens == pack.tokens

@@ -79,6 +79,62 @@ def test_Fold_masks_results_and_gives_account(grpc_stub, folded):
     assert list(receipt.masked_steps)[:2] == [2, 3]
 
 
+def test_PrepareFold_changes_no_pack(grpc_stub, folded):
+    packing = pb.PackRequest(window_id=folded.window_id, without_recall=True)
+    before = grpc_stub.Pack(packing, metadata=METADATA)
+    prepared = grpc_stub.PrepareFold(pb.PrepareFoldRequest(window_id=folded.window_id), metadata=METADATA)
+    assert prepared.receipt.tokens_after < prepared.receipt.tokens_before
+    assert grpc_stub.Pack(packing, metadata=METADATA) == before
+
+
+def test_CommitFold_does_what_was_prepared(grpc_stub, folded):
+    prepared = grpc_stub.PrepareFold(pb.PrepareFoldRequest(window_id=folded.window_id), metadata=METADATA)
+    committing = pb.CommitFoldRequest(window_id=folded.window_id, expected_epoch=prepared.epoch)
+    receipt = grpc_stub.CommitFold(committing, metadata=METADATA).receipt
+    assert (receipt.epoch, receipt.reason) == (prepared.epoch + 1, "prepared")
+    assert receipt.masked_steps == prepared.receipt.masked_steps
+    assert receipt.tokens_after == prepared.receipt.tokens_after < receipt.tokens_before
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.CommitFold(committing, metadata=METADATA)
+    assert error.value.code() == grpc.StatusCode.ABORTED
+
+
+def test_CreateCheckpoint_keeps_what_the_window_is(grpc_stub, folded):
+    making = pb.CreateCheckpointRequest(window_id=folded.window_id, label="before it")
+    made = grpc_stub.CreateCheckpoint(making, metadata=METADATA).checkpoint
+    assert (made.number, made.reason, made.label, made.epoch, made.step_count) == (1, "caller", "before it", 0, 13)
+
+
+def test_ListCheckpoints_lists_the_newest_first(grpc_stub, folded):
+    making = pb.CreateCheckpointRequest(window_id=folded.window_id)
+    made = [grpc_stub.CreateCheckpoint(making, metadata=METADATA).checkpoint for _ in range(2)]
+    listing = pb.ListCheckpointsRequest(window_id=folded.window_id)
+    assert list(grpc_stub.ListCheckpoints(listing, metadata=METADATA).checkpoints) == made[::-1]
+
+
+def test_Rollback_undoes_a_fold(grpc_stub, folded):
+    packing = pb.PackRequest(window_id=folded.window_id, without_recall=True)
+    before = grpc_stub.Pack(packing, metadata=METADATA)
+    making = pb.CreateCheckpointRequest(window_id=folded.window_id)
+    made = grpc_stub.CreateCheckpoint(making, metadata=METADATA).checkpoint
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    going_back = pb.RollbackRequest(
+        window_id=folded.window_id, checkpoint=made.number, expected_last_seq=before.last_seq
+    )
+    done = grpc_stub.Rollback(going_back, metadata=METADATA)
+    assert (done.receipt.reason, done.receipt.epoch, done.left_out_message_count) == ("rolled_back", 2, 0)
+    assert grpc_stub.Pack(packing, metadata=METADATA).messages_json == before.messages_json
+
+
+def test_ReportResponse_answers_the_pack_to_try_again_with(grpc_stub, folded):
+    packing = pb.PackRequest(window_id=folded.window_id, without_recall=True)
+    pack = grpc_stub.Pack(packing, metadata=METADATA)
+    reporting = pb.ReportResponseRequest(window_id=folded.window_id, pack_id=pack.pack_id, invalid=True)
+    answer = grpc_stub.ReportResponse(reporting, metadata=METADATA)
+    assert (answer.receipt.reason, answer.left_out_message_count) == ("rolled_back", 0)
+    assert (answer.pack.messages_json, answer.pack.epoch) == (pack.messages_json, 1)
+
+
 def test_Expand_answers_what_a_fold_left_out(grpc_stub, folded):
     grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
     pack = grpc_stub.Pack(pb.PackRequest(window_id=folded.window_id), metadata=METADATA)
@@ -106,6 +162,14 @@ def test_GetLineage_lists_each_break_of_the_prefix(grpc_stub, folded):
     grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
     answer = grpc_stub.GetLineage(pb.GetLineageRequest(window_id=folded.window_id), metadata=METADATA)
     assert [receipt.epoch for receipt in answer.receipts] == [1]
+
+
+def test_WatchWindow_tells_each_break_and_the_window_as_it_is(grpc_stub, folded):
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    request = pb.WatchWindowRequest(window_id=folded.window_id, until_now=True)
+    told = [one for one in grpc_stub.WatchWindow(request, metadata=METADATA) if one.WhichOneof("event") != "entry"]
+    assert [one.WhichOneof("event") for one in told] == ["broken", "window"]
+    assert (told[0].broken.epoch, told[-1].window.epoch, told[-1].epoch_after) == (1, 1, 1)
 
 
 def test_GetState_says_what_holds(grpc_stub, window, context_id, stack):

@@ -173,6 +173,24 @@ class ErasureNotFound(NotFound):
     reason = "ERASURE_NOT_FOUND"
 
 
+class SourceTestNotFound(NotFound):
+    """There is no test of sources with this id, or not any more."""
+
+    reason = "SOURCE_TEST_NOT_FOUND"
+
+
+class MemoryNotFound(NotFound):
+    """There is no memory with this id that the caller may see, or it was forgotten."""
+
+    reason = "MEMORY_NOT_FOUND"
+
+
+class PageNotFound(NotFound):
+    """There is no page of this id or name that the caller may see, or it has not this version, or not any more."""
+
+    reason = "PAGE_NOT_FOUND"
+
+
 class MessageNotFound(NotFound):
     """The context has no message with this id, or it is retracted."""
 
@@ -203,10 +221,55 @@ class PinNotFound(NotFound):
     reason = "PIN_NOT_FOUND"
 
 
+class CheckpointNotFound(NotFound):
+    """The window has no such checkpoint, or no longer.
+
+    Newer ones took its place, the window was rolled back to one before it, or a message was retracted.
+    """
+
+    reason = "CHECKPOINT_NOT_FOUND"
+
+
 class RefNotFound(NotFound):
     """The context has nothing that this ref names: see ExpandRequest for their forms."""
 
     reason = "REF_NOT_FOUND"
+
+
+class AgentNotFound(NotFound):
+    """There is no agent with this id that the caller may ask for."""
+
+    reason = "AGENT_NOT_FOUND"
+
+
+class AgentTemplateNotFound(NotFound):
+    """There is no template of agents with this id."""
+
+    reason = "AGENT_TEMPLATE_NOT_FOUND"
+
+
+class KnowledgeBaseNotFound(NotFound):
+    """There is no knowledge base with this name that the caller may see."""
+
+    reason = "KNOWLEDGE_BASE_NOT_FOUND"
+
+
+class DocumentNotFound(NotFound):
+    """There is no document with this id in the knowledge base."""
+
+    reason = "DOCUMENT_NOT_FOUND"
+
+
+class McpServerNotFound(NotFound):
+    """There is no MCP server with this id."""
+
+    reason = "MCP_SERVER_NOT_FOUND"
+
+
+class McpToolNotFound(NotFound):
+    """The MCP server has no tool of this name, or has it no more."""
+
+    reason = "MCP_TOOL_NOT_FOUND"
 
 
 class Erased(NotFound):
@@ -264,6 +327,12 @@ class MappingExists(AlreadyExists):
     reason = "MAPPING_EXISTS"
 
 
+class PageNameTaken(AlreadyExists):
+    """A slug or an alias leads to another page: its `slug` in the metadata."""
+
+    reason = "PAGE_NAME_TAKEN"
+
+
 class MessageExists(AlreadyExists):
     """The id is that of another message of the context."""
 
@@ -304,11 +373,71 @@ class WindowBehind(Aborted):
     reason = "WINDOW_BEHIND"
 
 
+class FoldStale(Aborted):
+    """The window has another epoch than was expected, or than its fold was prepared for: `epoch` in the metadata.
+
+    Prepare another fold.
+    """
+
+    reason = "FOLD_STALE"
+
+
+class LogMoved(Aborted):
+    """The log has messages behind the one that the caller knows as its last. Nothing was done.
+
+    `last_seq` in the metadata is the newest. Read them first, so that none disappears unseen.
+    """
+
+    reason = "LOG_MOVED"
+
+
 class FailedPrecondition(ContextKeepError):
     """The state forbids it, and trying again does not help."""
 
     code = grpc.StatusCode.FAILED_PRECONDITION
     reason = "FAILED_PRECONDITION"
+
+
+class SecretsKeyMissing(FailedPrecondition):
+    """The service has no key to store secrets by: its operator sets SECRETS_KEY."""
+
+    reason = "SECRETS_KEY_MISSING"
+
+
+class SecretUnreadable(FailedPrecondition):
+    """The key that a secret was stored by is none of the service's any more: say the secret again."""
+
+    reason = "SECRET_UNREADABLE"
+
+
+class AddressRefused(FailedPrecondition):
+    """Nothing is sent to this address: it is no public one, and the operator does not list it."""
+
+    reason = "ADDRESS_REFUSED"
+
+
+class McpServerFailed(FailedPrecondition):
+    """The MCP server cannot be asked, as it answers now; the message says what is wrong with it."""
+
+    reason = "MCP_SERVER_FAILED"
+
+
+class McpToolNotDeclared(FailedPrecondition):
+    """The MCP tool does not declare that it is read-only, or nobody that searching with it does no harm."""
+
+    reason = "MCP_TOOL_NOT_DECLARED"
+
+
+class McpToolChanged(FailedPrecondition):
+    """The definition of the MCP tool is another one than the one that was read."""
+
+    reason = "MCP_TOOL_CHANGED"
+
+
+class AgentTemplateInUse(FailedPrecondition):
+    """Agents have the template: put them without it first."""
+
+    reason = "AGENT_TEMPLATE_IN_USE"
 
 
 class RecordArchived(FailedPrecondition):
@@ -359,6 +488,12 @@ class MappingBuiltIn(FailedPrecondition):
     reason = "MAPPING_BUILT_IN"
 
 
+class PlanOutdated(FailedPrecondition):
+    """Memories changed since the dry run: another one says what would be done now."""
+
+    reason = "PLAN_OUTDATED"
+
+
 class ContextClosed(FailedPrecondition):
     """The context takes no more messages."""
 
@@ -383,6 +518,12 @@ class ArtifactComplete(FailedPrecondition):
     reason = "ARTIFACT_COMPLETE"
 
 
+class ChangesNotStarted(FailedPrecondition):
+    """The tenant's changes are not kept: `StartChanges` was not called, or has not answered yet."""
+
+    reason = "CHANGES_NOT_STARTED"
+
+
 class OutOfRange(ContextKeepError):
     """A position lies past the end."""
 
@@ -394,6 +535,12 @@ class RangePastEnd(OutOfRange):
     """The byte range starts past the end of the blob: `size_bytes` in the metadata."""
 
     reason = "RANGE_PAST_END"
+
+
+class ChangesExpired(OutOfRange):
+    """Changes behind the place are forgotten. Take a new place, then read everything anew."""
+
+    reason = "CHANGES_EXPIRED"
 
 
 class UploadGap(OutOfRange):
@@ -473,6 +620,12 @@ class FoldNoProgress(FailedPrecondition):
     reason = "FOLD_NO_PROGRESS"
 
 
+class FoldNotPrepared(FailedPrecondition):
+    """No fold of the window was prepared since it has its config."""
+
+    reason = "FOLD_NOT_PREPARED"
+
+
 class StorageFull(ResourceExhausted):
     """The disk, the bucket or the database has no room left."""
 
@@ -506,6 +659,12 @@ class PermissionDenied(ContextKeepError):
 
     code = grpc.StatusCode.PERMISSION_DENIED
     reason = "PERMISSION_DENIED"
+
+
+class ProviderNotAllowed(PermissionDenied):
+    """The policy of the agent, or of its template, has not the provider or family that is named: `provider`."""
+
+    reason = "PROVIDER_NOT_ALLOWED"
 
 
 class Unavailable(ContextKeepError):

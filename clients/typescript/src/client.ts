@@ -57,7 +57,7 @@ interface Service {
 export abstract class Client {
   protected readonly connection: Connection;
   private readonly budget = new RetryBudget();
-  private readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
+  protected readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
   private apiKey = "";
 
   protected constructor(options: ClientOptions, service: Service) {

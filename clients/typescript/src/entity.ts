@@ -5,7 +5,7 @@ import { TraversalCalls } from "./entity/traversal.js";
 
 export type { Direction, Edge, EdgeInput } from "./entity/edges.js";
 export type { Embedding } from "./entity/embeddings.js";
-export type { WrittenRow } from "./entity/graphs.js";
+export type { Change, ChangePage, WrittenRow } from "./entity/graphs.js";
 export type { AppendedMessage, MessageInput } from "./entity/messages.js";
 export type { Node, NodeIO, NodeInput } from "./entity/nodes.js";
 export type { Envelope, EnvelopeStatus, EnvelopeType } from "./entity/progress.js";

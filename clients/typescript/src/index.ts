@@ -7,10 +7,15 @@ export type {
   ContextFilter,
   ContextOptions,
   HistoryOptions,
+  MemoryFields,
+  MemoryFilter,
   NewUpload,
+  PageName,
+  PutPageOptions,
   QueryOptions,
   ReadOptions,
   RecordFilter,
+  RetainOptions,
   SendOptions,
   TaskOptions,
   UploadOptions,
@@ -66,6 +71,7 @@ export { newId } from "./ids.js";
 export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
 export { MappingRegistry } from "./mappings.js";
+export type { Consolidation, Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection } from "./memories.js";
 export { MemoryType } from "./records.js";
 export type {
   BlobEntry,
@@ -79,7 +85,23 @@ export type {
   Upload,
   WMRecord,
 } from "./records.js";
-export type { ContextProvider, ExplainedHit, HitSource, ProviderStatus, QueriedContext, QueryHit } from "./query.js";
+export type { Agent, AgentCallers, AgentTemplate, ProviderNames } from "./agents.js";
+export type {
+  AnsweredProvider,
+  ComparedTests,
+  ContextProvider,
+  ExpandedRef,
+  ExplainedHit,
+  HitSource,
+  ProviderPolicy,
+  ProviderSetting,
+  ProviderStatus,
+  QueriedContext,
+  QueryEvent,
+  QueryHit,
+  QueryPolicy,
+  SourceTest,
+} from "./query.js";
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
@@ -87,9 +109,12 @@ export type { Artifact, ArtifactInput, ContextEvent, RetractedMessages, StatusIn
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
+export type { PageSource, PageVersion, WikiPage } from "./wiki.js";
 export type {
   Billed,
+  CacheBreakpoint,
   Calibrated,
+  Checkpoint,
   CompressionProfile,
   CostEstimate,
   FoldReceipt,
@@ -99,11 +124,14 @@ export type {
   PackCost,
   PackPart,
   PackZones,
+  Recovered,
+  RolledBack,
   StateChange,
   StateEntry,
   StateEntryInput,
   Window,
   WindowConfig,
+  WindowEvent,
   WindowHit,
   WindowStats,
   WindowUsage,

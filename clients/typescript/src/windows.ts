@@ -59,6 +59,8 @@ export interface Window {
   tokensAreEstimated: boolean;
   /** With the defaults. */
   config: WindowConfig;
+  /** Of messages that rollbacks left out: "m51..m90". */
+  leftOutRefs: string[];
   /** Of its packs together, if its config has `maxTotalTokens`. */
   spentTokens: number;
 }
@@ -81,6 +83,12 @@ export interface WindowConfig {
   prices?: { input?: number; cacheWrite?: number; cacheRead?: number; output?: number };
   /** That its packs may have together; 0: any number. */
   maxTotalTokens?: number;
+  /** How long the vendor's cache keeps a prompt that nobody sends, in seconds: 300, of OpenAI's models 600; 0: for ever. */
+  cacheTtlS?: number;
+  /** It makes a checkpoint behind so many steps, and before each fold: 50; 0: none. */
+  checkpointEveryNSteps?: number;
+  /** What `reportResponse` leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
+  recoveryStrategy?: string;
 }
 
 /** What a model shall see now. */
@@ -107,10 +115,24 @@ export interface Pack {
   isWaiting: boolean;
   /** After about how many more steps it folds. */
   foldEtaSteps: number;
+  /** For `reportResponse`. */
+  packId: string;
   /** The work should come to its end: `maxTotalTokens` of the window are nearly spent. */
   wrapUp: boolean;
   /** What is billed for `tokens` at most, as far as is known. */
   calibratedTokens: number;
+  /** Where a vendor's cache of prompts is to be told that something ends that stays: up to 4, in their order. */
+  breakpoints: CacheBreakpoint[];
+}
+
+/** A place of a pack. */
+export interface CacheBreakpoint {
+  /** The last piece in front of it, as a JSON Pointer into the body: for Anthropic "/messages/3/content/1", which takes a `cache_control`. */
+  pointer: string;
+  /** What ends there: "system", "digests", "state" or "verbatim". */
+  zone: string;
+  /** Of the pack up to there. */
+  tokens: number;
 }
 
 /** Tokens of what a pack is made of. */
@@ -128,6 +150,19 @@ export interface PackZones {
   /** Steps as they were. */
   verbatim: number;
   recalled: number;
+}
+
+/** Something that changed of a window: one of the first three. */
+export interface WindowEvent {
+  /** What is cached of packs of an earlier epoch holds no longer, and why. */
+  broken?: FoldReceipt;
+  /** It came into the state. */
+  entry?: StateEntry;
+  /** As it is now, without `systemPrompt` and `tools`. */
+  window?: Window;
+  /** From where on there is more, as the next one. */
+  epochAfter: number;
+  entryFrom: number;
 }
 
 /** A part of what a window shows. */
@@ -154,9 +189,9 @@ export interface StateChange {
 export interface FoldReceipt {
   /** Since it. */
   epoch: number;
-  /** "high_mark", "requested" or "goal"; or "updated", "pinned", "unpinned" or "retracted". */
+  /** "high_mark", "cache_cold", "requested", "goal" or "prepared"; or "updated", "pinned", "unpinned", "retracted" or "rolled_back". */
   reason: string;
-  /** Empty: of a dry run. */
+  /** Empty: it is not done. */
   createdAt: string;
   lastSeq: bigint;
   stepCount: number;
@@ -182,6 +217,43 @@ export interface FoldReceipt {
   paysAfterSteps: number;
   /** Of a fold: by which the budget was kept, and is since. */
   tokenFactor: number;
+  /** How far the window had read when it was prepared; 0: it was not. */
+  preparedLastSeq: bigint;
+  /** That it was rolled back to, and what is left out since; 0: it was not. */
+  checkpoint: number;
+  leftOutRefs: string[];
+  leftOutStepCount: number;
+}
+
+/** A way back: what a window was. */
+export interface Checkpoint {
+  /** From 1, of the window. */
+  number: number;
+  /** "steps", "fold" (before it) or "caller". */
+  reason: string;
+  label: string;
+  /** Empty: the window itself. */
+  createdBy: string;
+  createdAt: string;
+  epoch: number;
+  /** The newest message that the window had read. */
+  lastSeq: bigint;
+  stepCount: number;
+}
+
+/** What to try again with, behind a response that was of no use. */
+export interface Recovered {
+  pack: Pack;
+  /** Left out: it was done before. */
+  rolledBack?: RolledBack;
+}
+
+/** What a rollback did. */
+export interface RolledBack {
+  receipt: FoldReceipt;
+  /** The oldest first, up to 1,000. */
+  leftOutMessageIds: string[];
+  leftOutMessageCount: bigint;
 }
 
 /** What a vendor billed for a call of the model. */
@@ -312,19 +384,28 @@ export interface WindowHit {
 
 /** A statement of the state of the work. */
 export interface StateEntry {
-  /** "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin". */
+  /**
+   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; of what is counted "tool" or
+   * "entity".
+   */
   section: string;
   /** What it is of: a later one takes its place; of a pin its id. */
   key: string;
   /** As it was said. */
   text: string;
-  /** Of a value, what it is; of a sub-goal its status. */
+  /** Of a value, what it is; of a sub-goal its status; of progress the per cent; of an artifact "read" or "edited"; of an entity "node", "path" or "name". */
   value: string;
   /** Where; empty of what a caller said. */
   ref: string;
   createdAt: string;
   /** Who says so: "rule", which read it in the log, or "caller". */
   source: string;
+  /** Of a tool its calls, of an entity the steps that speak of it. */
+  count: number;
+  /** Of a tool. */
+  failureCount: number;
+  /** That has it. */
+  lastStep: number;
 }
 
 /** What holds in the state of a window's work; to remove it, its section and key are enough. */
@@ -374,7 +455,7 @@ export function configInput(said: WindowConfig) {
 
 /** `since` is the pack whose first bytes the message leaves out. */
 export function packOf(message: pb.PackResponse, since?: Pack): Pack {
-  const { messagesJson: added, offsetBytes, tokensByZone, omitted, ...fields } = fieldsOf(message);
+  const { messagesJson: added, offsetBytes, tokensByZone, omitted, breakpoints, ...fields } = fieldsOf(message);
   const known = since && offsetBytes ? Buffer.from(since.messagesJson).subarray(0, offsetBytes).toString() : "";
   const messagesJson = known + added;
   return {
@@ -382,6 +463,7 @@ export function packOf(message: pb.PackResponse, since?: Pack): Pack {
     body: parseObject(messagesJson),
     messagesJson,
     tokensByZone: zonesOf(tokensByZone),
+    breakpoints: breakpoints.map((one) => fieldsOf(one)),
     omitted: { stepCount: omitted?.stepCount ?? 0, tokens: Number(omitted?.tokens ?? 0) },
   };
 }
@@ -403,6 +485,21 @@ export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
     stateAdded: stateAdded.map((one) => fieldsOf(one)),
     stateRemoved: stateRemoved.map((one) => fieldsOf(one)),
   };
+}
+
+export function checkpointOf(message: pb.Checkpoint): Checkpoint {
+  const { createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: timeText(createdAt!) };
+}
+
+export function rolledBackOf(message: pb.RollbackResponse | pb.ReportResponseResponse): RolledBack {
+  const { receipt, leftOutMessageIds, leftOutMessageCount } = message;
+  return { receipt: receiptOf(receipt!), leftOutMessageIds, leftOutMessageCount };
+}
+
+export function recoveredOf(message: pb.ReportResponseResponse): Recovered {
+  const pack = packOf(message.pack!);
+  return message.receipt ? { pack, rolledBack: rolledBackOf(message) } : { pack };
 }
 
 export function calibratedOf(message: pb.RecordUsageResponse): Calibrated {
@@ -443,4 +540,19 @@ export function windowHitOf(message: pb.WindowHit): WindowHit {
 export function stateEntryOf(message: pb.StateEntry): StateEntry {
   const { createdAt, ...fields } = fieldsOf(message);
   return { ...fields, createdAt: timeText(createdAt) };
+}
+
+/** Return an event of an answer. */
+export function windowEventOf({ event, epochAfter, entryFrom }: pb.WatchWindowResponse): WindowEvent {
+  const from = { epochAfter, entryFrom: Number(entryFrom) };
+  switch (event.case) {
+    case "broken":
+      return { broken: receiptOf(event.value), ...from };
+    case "entry":
+      return { entry: stateEntryOf(event.value), ...from };
+    case "window":
+      return { window: windowOf(event.value), ...from };
+    default:
+      return from;
+  }
 }

@@ -7,6 +7,7 @@ import {
   EntityClient,
   ExternalIdTaken,
   InvalidArgument,
+  InvalidPageToken,
   NodeBudgetExceeded,
   NodeNotFound,
   StatusConflict,
@@ -300,4 +301,25 @@ test("an import names the line that is wrong, and one whose source fails sends n
   await assert.rejects(graph.importGraph(failing(), { graphName }), /the disk is gone/);
 
   await assert.rejects(graph.getNode(node.node.id), NodeNotFound);
+});
+
+test("what changed is told from a place on", async () => {
+  const place = await graph.startChanges();
+  const graphName = `changes-${randomUUID()}`;
+  const node = await graph.createNode({ graphName, generalTypeName: "Customer" });
+  await graph.deleteNode(node.id);
+
+  const ours = async () => (await graph.listChanges(place)).changes.filter((change) => change.graphName === graphName);
+  for (let tries = 0; tries < 100 && (await ours())[0]?.kind !== "removed"; tries++) {
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  const [change, ...others] = await ours();
+
+  assert.deepEqual(others, []);
+  assert.deepEqual([change?.kind, change?.nodeId, change?.edgeId], ["removed", node.id, ""]);
+  assert.deepEqual([change?.generalTypeName, change?.edgeType], ["Customer", ""]);
+  const { changes, nextPlace, hasMore } = await graph.listChanges();
+  assert.deepEqual([changes, hasMore], [[], false]);
+  assert.deepEqual((await graph.listChanges(nextPlace)).changes.filter((one) => one.graphName === graphName), []);
+  await assert.rejects(graph.listChanges("x"), InvalidPageToken);
 });

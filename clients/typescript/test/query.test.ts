@@ -18,7 +18,7 @@ test("a question is answered with hits, and with how each source fared", async (
 
   assert.deepEqual(
     found.providers.map(({ providerId, state }) => [providerId, state]),
-    [["context", "ok"], ["workspace", "ok"]],
+    [["context", "ok"], ["memory", "skipped"], ["wiki", "skipped"], ["workspace", "ok"]],
   );
   const [hit] = found.hits;
   assert.ok(hit && hit.snippet.includes("Hebden"));
@@ -28,16 +28,45 @@ test("a question is answered with hits, and with how each source fared", async (
   assert.ok(found.promptText.includes("> The narrowboat") && found.promptTokens > 0 && found.traceId);
   const { shownIn, place } = found.explained[0]!.hits[0]!;
   assert.deepEqual([shownIn, place], [hit.ref, 1]);
+  const again = await context.queryContext("x", { expandRefs: [hit.ref, "workspace:x"] });
+  assert.deepEqual(
+    again.expanded.map(({ isFound, text, scope }) => [isFound, text, scope]),
+    [[true, "The narrowboat is moored at Hebden.", "team"], [false, "", ""]],
+  );
+});
+
+test("each source is told as it answers, and then the whole", async () => {
+  const told: string[] = [];
+  for await (const { provider, answer } of context.streamQueryContext("Where is the narrowboat?", { providers: { ids: ["wiki", "workspace"] } })) {
+    told.push(provider ? `${provider.status.providerId} ${provider.status.state}` : `answer of ${answer!.providers.length}`);
+  }
+  assert.deepEqual([told.slice(0, 2).sort(), told.slice(2)], [["wiki skipped", "workspace ok"], ["answer of 2"]]);
+  for await (const { provider } of context.streamQueryContext("left early")) {
+    assert.ok(provider);
+    break;
+  }
+  await assert.rejects(context.streamQueryContext("").next(), InvalidArgument);
 });
 
 test("sources are listed, and what is unknown is refused by name", async () => {
   const providers = await context.listContextProviders();
   assert.deepEqual(
     providers.map(({ providerId, isDefault, scopes }) => [providerId, isDefault, scopes]),
-    [["context", false, ["personal", "team"]], ["workspace", true, ["personal", "team"]]],
+    [["context", false, ["personal", "team"]], ["memory", true, ["personal"]], ["wiki", true, ["personal"]], ["workspace", true, ["personal", "team"]]],
   );
   for (const options of [{ providers: {} }, { providers: { ids: [newId()] } }, { scope: "mine" as "team" }, { limit: 51 }]) {
     await assert.rejects(context.queryContext("x", options), InvalidArgument);
   }
   assert.equal((await context.queryContext("nothing", { providers: { families: ["workspace"] }, nodeIds: [newId()] })).answer, undefined);
+});
+
+test("what is said of a source is kept, and taken back by name", async () => {
+  const said = await context.updateProviderSetting("context", { deadlineMs: 60_000, isDefault: false });
+  assert.deepEqual([said.enabled, said.isDefault, said.deadlineMs, said.nodeIds], [undefined, false, 60_000, undefined]);
+  const { providers, target } = await context.getQueryPolicy();
+  const own = providers.find(({ providerId }) => providerId === "context")!;
+  assert.deepEqual([own.isEnabled, own.deadlineMs, own.setting, target], [true, 60_000, said, undefined]);
+  const reset = await context.updateProviderSetting("context", { reset: ["deadline_ms", "is_default"] });
+  assert.deepEqual([reset.deadlineMs, reset.isDefault], [undefined, undefined]);
+  await assert.rejects(context.updateProviderSetting("context", { nodeIds: [] }), InvalidArgument);
 });

@@ -2,7 +2,19 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { BudgetTooSmall, InvalidArgument, PinNotFound, TokensSpent, WindowClosed, WindowNotFound, newId } from "contextkeep";
+import {
+  BudgetTooSmall,
+  CheckpointNotFound,
+  FoldNotPrepared,
+  FoldStale,
+  InvalidArgument,
+  LogMoved,
+  PinNotFound,
+  TokensSpent,
+  WindowClosed,
+  WindowNotFound,
+  newId,
+} from "contextkeep";
 
 import { context } from "./stack.js";
 
@@ -17,6 +29,7 @@ test("a window packs what a model shall see, and each pack begins with the one b
 
   assert.deepEqual([window.format, window.tokensFamily, window.tokenLimit, window.tools], ["anthropic", "claude", 160_000, tools]);
   assert.deepEqual(second.body["tools"], tools);
+  assert.deepEqual(second.breakpoints, [{ pointer: "/messages/1/content/0", zone: "verbatim", tokens: second.tokens }]);
   assert.deepEqual([second.stepCount, second.lastSeq, second.epoch, second.isWaiting], [2, 2n, 0, false]);
   assert.equal(second.tokens, second.tokensByZone.system + second.tokensByZone.verbatim);
   const bytes = Buffer.from(second.messagesJson).subarray(0, first.prefixBytes);
@@ -52,6 +65,53 @@ test("bills teach how counts meet them", async () => {
   assert.deepEqual([ahead.writtenTokens, folds], [30n, 0]);
 });
 
+test("a fold is prepared and committed", async () => {
+  const { contextId } = await context.sendMessage("Look around.");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+  await assert.rejects(context.commitFold(windowId), FoldNotPrepared);
+  const content = Array.from({ length: 300 }, (_, n) => `row ${n} of a long listing`).join("\n");
+  for (let n = 0; n < 12; n++) {
+    const call = { role: "assistant" as const, parts: [{ toolCall: { id: `c${n}`, name: "look", arguments: {} } }] };
+    const result = { role: "tool" as const, parts: [{ toolResult: { toolCallId: `c${n}`, content } }] };
+    await context.appendMessages([call, result], { contextId });
+  }
+  const { maskedSteps, preparedLastSeq } = await context.prepareFold(windowId, { expectedEpoch: 0 });
+  const done = await context.commitFold(windowId, { expectedEpoch: 0 });
+  assert.deepEqual([done.reason, done.epoch, done.preparedLastSeq], ["prepared", 1, preparedLastSeq]);
+  assert.deepEqual(done.maskedSteps, maskedSteps);
+  await assert.rejects(context.commitFold(windowId), FoldStale);
+});
+
+test("a window goes back to what it was, and the log keeps what is left out", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+  const before = await context.pack(windowId);
+  const made = await context.createCheckpoint(windowId, { label: "here" });
+  await context.sendMessage("Nonsense.", { contextId });
+  const { lastSeq } = await context.pack(windowId);
+
+  assert.deepEqual(await context.listCheckpoints(windowId), [made]);
+  await assert.rejects(context.rollback(windowId, made.number, 1n), LogMoved);
+  await assert.rejects(context.rollback(windowId, 9, lastSeq), CheckpointNotFound);
+  const done = await context.rollback(windowId, made.number, lastSeq);
+  assert.deepEqual([done.leftOutMessageCount, done.leftOutMessageIds.length, done.receipt.leftOutRefs], [1n, 1, ["m2"]]);
+  assert.equal((await context.pack(windowId)).messagesJson, before.messagesJson);
+  assert.deepEqual((await context.getWindow(windowId)).leftOutRefs, ["m2"]);
+});
+
+test("a response that is of no use takes back what led to it", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { windowId } = await context.openWindow(contextId, "gpt-5", { config: { recoveryStrategy: "reread_from_checkpoint" } });
+  const pack = await context.pack(windowId);
+  assert.equal(await context.reportResponse(windowId, pack, false), undefined);
+  await context.sendMessage({ content: "Nonsense.", role: "assistant" }, { contextId });
+  await assert.rejects(context.reportResponse(windowId, pack, true), LogMoved);
+  const recovered = await context.reportResponse(windowId, pack, true, { expectedLastSeq: 2n });
+  assert.equal(recovered!.pack.messagesJson, pack.messagesJson);
+  assert.deepEqual(recovered!.rolledBack!.receipt.leftOutRefs, ["m2"]);
+  assert.deepEqual(await context.reportResponse(windowId, pack, true), { pack: recovered!.pack });
+});
+
 test("windows are listed, and a closed one packs no more", async () => {
   const { contextId } = await context.sendMessage("Hello");
   const [one, another] = [await context.openWindow(contextId, "gpt-5"), await context.openWindow(contextId, "gemini-2.5-pro")];
@@ -76,6 +136,33 @@ test("what stands in front of all is changed, and texts are pinned behind it", a
   await assert.rejects(context.unpin(windowId, pinId), PinNotFound);
   const reasons = (await context.getLineage(windowId)).map(({ reason }) => reason);
   assert.deepEqual(reasons, ["unpinned", "pinned", "pinned", "updated"]);
+});
+
+test("what changes of a window is watched", async () => {
+  const { contextId } = await context.sendMessage("The staging port is 8443.");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+
+  const told: string[] = [];
+  for await (const event of context.watchWindow(windowId)) {
+    told.push(event.broken?.reason ?? event.entry?.section ?? (event.window!.isClosed ? "closed" : `up to ${event.window!.reachedSeq}`));
+    if (told.length === 1) await context.pack(windowId);
+    if (told.length === 3) await context.updateWindow(windowId, { systemPrompt: "Be brief." });
+    if (told.length === 5) await context.closeWindow(windowId);
+  }
+  const later = [];
+  for await (const event of context.watchWindow(windowId, { epochAfter: 1, entryFrom: 1, untilNow: true })) later.push(event);
+
+  assert.deepEqual(told, ["up to 0", "value", "up to 1", "updated", "up to 1", "closed"]);
+  assert.deepEqual(later.map(({ window, epochAfter, entryFrom }) => [window!.isClosed, epochAfter, entryFrom]), [[true, 1, 1]]);
+});
+
+test("a budget and a config are changed", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { windowId } = await context.openWindow(contextId, "mine", { contextTokens: 10_000, config: { lowMark: 0.2 } });
+
+  const changed = await context.updateWindow(windowId, { tokenBudget: 0.5, config: { keepLastSteps: 3 } });
+  assert.deepEqual([changed.tokenLimit, changed.config.keepLastSteps, changed.config.lowMark, changed.epoch], [5_000, 3, 0.2, 0]);
+  assert.equal((await context.updateWindow(windowId, { tokenBudget: 0, outputReservation: 9_000 })).tokenLimit, 1_000);
 });
 
 test("callers say what holds", async () => {
@@ -103,13 +190,14 @@ test("a budget that is too small, and a model that nobody knows, are refused", a
 
 test("a window has the config that it was told and the defaults, and packs no more when its tokens are spent", async () => {
   const { contextId } = await context.sendMessage("word ".repeat(90));
-  const config = { tierRatios: { hot: 0.3 }, lowMark: 0, maxTotalTokens: 200 };
+  const config = { tierRatios: { hot: 0.3 }, lowMark: 0, maxTotalTokens: 200, cacheTtlS: 0 };
 
   const window = await context.openWindow(contextId, "gpt-5", { config });
   const { wrapUp, tokens } = await context.pack(window.windowId);
 
   assert.deepEqual(window.config.tierRatios, { hot: 0.3, segments: 0.14, digests: 0.14, state: 0.07 });
-  assert.deepEqual([window.config.lowMark, window.config.highMark, window.config.maxTotalTokens], [0, 0.97, 200]);
+  const { lowMark, highMark, maxTotalTokens, cacheTtlS } = window.config;
+  assert.deepEqual([lowMark, highMark, maxTotalTokens, cacheTtlS], [0, 0.97, 200, 0]);
   assert.deepEqual([wrapUp, (await context.getWindow(window.windowId)).spentTokens], [true, tokens]);
   await context.sendMessage("More.", { contextId });
   await assert.rejects(context.pack(window.windowId), TokensSpent);

@@ -271,6 +271,9 @@ def limit_option(rows: int = 100) -> Callable[[Any], Any]:
     )
 
 
+subject_option = click.option(
+    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
+)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 

@@ -100,3 +100,19 @@ def _fields(kind: type[Any], said: object, where: str) -> dict[str, Any]:
         if name not in names:
             raise _Wrong(f"{where} has no field {name!r}, only {', '.join(names)}{meant(name, names)}")
     return {name: value for name, value in said.items() if value is not None}
+
+
+class TimeType(click.ParamType[datetime]):
+    """A time with its zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the time."""
+        try:
+            return value if isinstance(value, datetime) else time_of(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time with a zone, such as 2026-01-31T12:00:00Z", param, ctx)
+
+
+TIME = TimeType()

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
+from contextkeep.cli.agent import agent
 from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
 from contextkeep.cli.mapping import mapping
+from contextkeep.cli.memory import memory
 from contextkeep.cli.message import message
 from contextkeep.cli.node import node
 from contextkeep.cli.query import query
 from contextkeep.cli.search import search
+from contextkeep.cli.sources import sources
+from contextkeep.cli.wiki import wiki
 from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
 from contextkeep.version import __version__
@@ -42,5 +46,21 @@ def contextkeep() -> None:
     """Working memory, contexts, the entity graph, and the chat history read off it."""
 
 
-for _command in (context, window, query, message, node, edge, search, graph, wm, history, mapping):
+for _command in (
+    context,
+    window,
+    memory,
+    wiki,
+    query,
+    sources,
+    agent,
+    message,
+    node,
+    edge,
+    search,
+    graph,
+    wm,
+    history,
+    mapping,
+):
     contextkeep.add_command(_command)

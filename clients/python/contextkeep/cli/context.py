@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, BinaryIO, Literal
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
-from contextkeep.cli._lines import messages_of, time_of
+from contextkeep.cli._base import (
+    JSON_OBJECT,
+    NodeArgument,
+    Session,
+    command,
+    confirm,
+    limit_option,
+    subject_option,
+    yes_option,
+)
+from contextkeep.cli._lines import TIME, messages_of
 from contextkeep.cli._output import Format, Output, to_plain
 from contextkeep.cli.task import artifact, task
 from contextkeep.client._context_messages import STATES, KeyScope
@@ -25,31 +33,14 @@ _KINDS = ("text", "data", "tool_call", "tool_result", "file", "record", "artifac
 _CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "recall_profile")
 
 
-class TimeType(click.ParamType[datetime]):
-    """A time with its zone."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the time."""
-        try:
-            return value if isinstance(value, datetime) else time_of(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time with a zone, such as 2026-01-31T12:00:00Z", param, ctx)
-
-
-_TIME = TimeType()
 _CONTEXT = click.argument("context_id")
-_SUBJECT = click.option(
-    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
-)
 _EXTERNAL = click.option(
     "--external", "external_ids", nargs=2, multiple=True, metavar="SYSTEM ID", help="Another system's id of it."
 )
 _TITLE = click.option("--title", help="A label.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
 _ENTITY = click.option("--entity", "entity_node_id", help="The node that it hangs on.")
-_EXPIRES = click.option("--expires-at", type=_TIME, help="When it goes by itself, as in 2026-01-31T12:00:00Z.")
+_EXPIRES = click.option("--expires-at", type=TIME, help="When it goes by itself, as in 2026-01-31T12:00:00Z.")
 _PROFILE = click.option("--recall-profile", help="Which ranking recall has in it.")
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
 _RANKED = (
@@ -89,7 +80,7 @@ context.add_command(artifact)
     click.option("--agent-id", default="", help="Which agent says it."),
     click.option("--task", "task_id", help="The task that it belongs to; it goes to its context."),
     *_HEADER,
-    _SUBJECT,
+    subject_option,
     name="send",
     group=context,
     example="""
@@ -126,7 +117,7 @@ def send(
     click.argument("file", type=click.File("rb"), default="-"),
     *_TARGET,
     *_HEADER,
-    _SUBJECT,
+    subject_option,
     name="append",
     group=context,
     example="""
@@ -145,7 +136,7 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
 
 @command(
     _CONTEXT,
-    _SUBJECT,
+    subject_option,
     name="show",
     group=context,
     example="contextkeep context show 0197f1f2-0000-7000-8000-000000000001",
@@ -163,9 +154,9 @@ def show(session: Session, output: Output, *, context_id: str, **given: Any) -> 
     click.option("--external", "external_id", nargs=2, metavar="SYSTEM ID", help="That carry this id."),
     click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="Whose metadata contain this, or @FILE."),
     _ENTITY,
-    click.option("--from", "created_from", type=_TIME, help="Created then or later."),
-    click.option("--to", "created_to", type=_TIME, help="Created before."),
-    _SUBJECT,
+    click.option("--from", "created_from", type=TIME, help="Created then or later."),
+    click.option("--to", "created_to", type=TIME, help="Created before."),
+    subject_option,
     limit_option(),
     name="list",
     group=context,
@@ -195,7 +186,7 @@ def list_contexts(
     click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
     click.option("--to", "seq_to", type=click.IntRange(0), default=0, help="Up to this seq."),
     click.option("--newest", "newest_first", is_flag=True, help="The newest first."),
-    _SUBJECT,
+    subject_option,
     limit_option(),
     name="messages",
     group=context,
@@ -221,7 +212,7 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
     click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
     click.option("--after", "change_after", type=click.IntRange(0), default=0, help="What changed behind this number."),
     click.option("--until-now", is_flag=True, help="End with what is there."),
-    _SUBJECT,
+    subject_option,
     name="watch",
     group=context,
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
@@ -247,7 +238,7 @@ def watch(session: Session, output: Output, *, context_id: str, **given: Any) ->
 @command(
     _CONTEXT,
     click.argument("message_id"),
-    _SUBJECT,
+    subject_option,
     name="message",
     group=context,
     example="contextkeep context message 0197f1f2-0000-7000-8000-000000000001 greeting --json",
@@ -263,7 +254,7 @@ def message(session: Session, output: Output, *, context_id: str, message_id: st
     click.option("--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Of all of it; 0: 2,000."),
     click.option("--items", "items_max", type=click.IntRange(0), default=0, help="Passages at most; 0: 20."),
     *_RANKED,
-    _SUBJECT,
+    subject_option,
     name="recall",
     group=context,
     example="""
@@ -301,7 +292,7 @@ def recall(
     click.argument("query"),
     click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
     *_RANKED,
-    _SUBJECT,
+    subject_option,
     name="search",
     group=context,
     example="""
@@ -332,7 +323,7 @@ def search(
     _CONTEXT,
     *_HEADER,
     click.option("--clear", multiple=True, type=click.Choice(_CLEARED), help="Empty a field; may be repeated."),
-    _SUBJECT,
+    subject_option,
     name="update",
     group=context,
     example="""
@@ -356,7 +347,7 @@ def update(
 @command(
     _CONTEXT,
     yes_option,
-    _SUBJECT,
+    subject_option,
     name="close",
     group=context,
     example="contextkeep context close 0197f1f2-0000-7000-8000-000000000001 --yes",
@@ -371,7 +362,7 @@ def close(session: Session, output: Output, *, context_id: str, yes: bool, **giv
     _CONTEXT,
     click.argument("message_ids", metavar="MESSAGE_ID...", nargs=-1, required=True),
     yes_option,
-    _SUBJECT,
+    subject_option,
     name="retract",
     group=context,
     example="contextkeep context retract 0197f1f2-0000-7000-8000-000000000001 greeting --yes",
@@ -389,7 +380,7 @@ def retract(
     _CONTEXT,
     click.option("--seq", type=click.IntRange(0), default=0, help="Up to this message; 0: all that are written."),
     click.option("--wait", "wait_s", type=click.IntRange(1, 300), default=30, show_default=True, help="Seconds."),
-    _SUBJECT,
+    subject_option,
     name="wait",
     group=context,
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
@@ -406,7 +397,7 @@ def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> 
     _CONTEXT,
     yes_option,
     click.option("--now", is_flag=True, help="Begin to remove at once, and not with the service's next pass."),
-    _SUBJECT,
+    subject_option,
     name="delete",
     group=context,
     example="contextkeep context delete 0197f1f2-0000-7000-8000-000000000001 --yes",
@@ -419,7 +410,7 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
 
 @command(
     click.argument("erasure_id", metavar="RECEIPT"),
-    _SUBJECT,
+    subject_option,
     name="erasure",
     group=context,
     example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000004",
@@ -440,7 +431,7 @@ def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) 
     ),
     click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
     *_HEADER,
-    _SUBJECT,
+    subject_option,
     name="sync",
     group=context,
     example="contextkeep context sync thread-42 --external-id --get-or-create graph thread-42",
@@ -459,7 +450,7 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any
     _CONTEXT,
     click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "write"]), help="Else all you have."),
     click.option("--ttl", "ttl_s", type=click.IntRange(0), default=0, help="Seconds, at most a day; 0: an hour."),
-    _SUBJECT,
+    subject_option,
     name="key",
     group=context,
     example="contextkeep context key 0197f1f2-0000-7000-8000-000000000001 --scope read --ttl 600",

@@ -10,7 +10,7 @@ import click
 
 from contextkeep.cli._base import Session, command, limit_option
 from contextkeep.cli._output import Format, Output, progress
-from contextkeep.values import ExportedGraph
+from contextkeep.values import Change, ExportedGraph
 
 _KINDS = ("nodes", "edges", "embeddings", "envelopes")
 _GRAPH = click.option("--graph", "graph_name", default="", help="The graph; else default.")
@@ -37,6 +37,41 @@ def types(session: Session, output: Output, *, graph_name: str, limit: int) -> N
 def stats(session: Session, output: Output, *, limit: int) -> None:
     """List the graphs, with how many nodes and edges are in each."""
     output.many(session.graph.list_graphs(), "graph_name", "nodes", "edges", limit=limit)
+
+
+@command(
+    click.option("--start", is_flag=True, help="Keep changes from now on; needs the scope admin."),
+    click.option("--from", "place", default="", help="The place to go on from; else only the one of now is printed."),
+    limit_option(),
+    name="changes",
+    group=graph,
+    example="contextkeep graph changes --start",
+)
+def changes(session: Session, output: Output, *, start: bool, place: str, limit: int) -> None:
+    """List what changed behind a place, and where to go on.
+
+    The place to go on from is printed on stderr; with --json, and where no place was given, it is in the answer.
+    """
+    if start:
+        if place:
+            raise click.UsageError("--start gives a place and takes none")
+        output.one({"next_place": session.graph.start_changes()})
+        return
+    found: list[Change] = []
+    while True:
+        page = session.graph.list_changes(place, page_size=min(limit - len(found), 1000) if limit else 1000)
+        found += page.changes
+        if not (page.has_more and (not limit or len(found) < limit)):
+            break
+        place = page.next_place
+    if not place or output.format is Format.JSON:
+        output.one(
+            {"changes": found, "next_place": page.next_place, "has_more": page.has_more},
+            *([] if place else ["next_place"]),
+        )
+        return
+    output.many(found, "kind", "node_id", "edge_id", "graph_name", "general_type_name", "edge_type", "changed_at")
+    click.echo(f"go on with --from {page.next_place}", err=True)
 
 
 @command(

@@ -6,32 +6,40 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import Session, command
+from contextkeep.cli._base import Session, command, subject_option
 from contextkeep.cli._output import Format, Output
-from contextkeep.client._messages import QUERY_DEPTHS, QUERY_MODES, QUERY_SCOPES
+from contextkeep.cli.sources import AGENT, CONTEXT, DEPTH, ENTITY, LISTED, MODE, PROVIDER, SCOPE
+from contextkeep.client._messages import MEMORY_QUERY_MODES
+from contextkeep.values import QueriedContext
 
 _HIT = ("rank", "title", "snippet", "source", "ref")
 _STATUS = ("provider_id", "state", "hit_count", "duration_ms", "reason")
-_PROVIDER = ("provider_id", "family", "display_name", "scopes", "is_default", "is_installed", "deadline_ms")
 _PROVIDERS = "providers"
 
 
 @command(
     click.argument("query"),
-    click.option("--mode", type=click.Choice(list(QUERY_MODES)), default="results", help="answer: quotations, too."),
-    click.option("--scope", type=click.Choice(list(QUERY_SCOPES)), default="auto", help="Whose."),
-    click.option("--depth", type=click.Choice(list(QUERY_DEPTHS)), default="quick", help="deep: longer, and twice."),
-    click.option("--provider", "provider_ids", multiple=True, help="Ask this one; may be repeated."),
+    MODE,
+    SCOPE,
+    DEPTH,
+    PROVIDER,
     click.option("--family", "families", multiple=True, help="Ask all of this family; may be repeated."),
-    click.option("--entity", "node_ids", multiple=True, help="Search the files of this node; may be repeated."),
-    click.option("--context", "context_ids", multiple=True, help="Search this context, too; may be repeated."),
+    ENTITY,
+    click.option(
+        "--memory", "memory_mode", type=click.Choice(list(MEMORY_QUERY_MODES)), help="Of memories: each, or one."
+    ),
+    CONTEXT,
+    click.option("--expand", "expand_refs", multiple=True, help="The whole text of this ref; may be repeated."),
     click.option("--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Print a prompt of so many tokens."),
+    click.option("--stream", "is_streamed", is_flag=True, help="Print each source as it answers."),
     click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True, help="Hits."),
-    click.option("--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."),
+    AGENT,
+    subject_option,
     name="query",
     example="""
 contextkeep query 'Where is the quarterly report?'
 contextkeep query 'Where is the quarterly report?' --provider workspace --mode answer
+contextkeep query 'Where is the quarterly report?' --stream
 contextkeep query providers
 """,
 )
@@ -43,18 +51,34 @@ def query(
     provider_ids: tuple[str, ...],
     families: tuple[str, ...],
     node_ids: tuple[str, ...],
+    is_streamed: bool,
     **given: Any,
 ) -> None:
     """Ask every source a question; `query providers` lists the sources."""
     if query == _PROVIDERS:
-        output.many(session.context.list_context_providers(), *_PROVIDER)
+        output.many(session.context.list_context_providers(), *LISTED)
         return
-    found = session.context.query_context(
-        query, provider_ids=provider_ids or None, families=families or None, node_ids=node_ids or None, **given
-    )
+    given |= {"provider_ids": provider_ids or None, "families": families or None, "node_ids": node_ids or None}
+    if is_streamed:
+        for event in session.context.stream_query_context(query, **given):
+            if output.format is Format.JSON:
+                output.line(event)
+            elif event.provider:
+                output.line(event.provider.status, *_STATUS)
+            elif event.answer:
+                _print(output, event.answer)
+        return
+    found = session.context.query_context(query, **given)
     if output.format is Format.JSON:
         output.one(found)
         return
+    _print(output, found)
+    if output.format is Format.TABLE:
+        click.echo()
+        output.many(found.providers, *_STATUS)
+
+
+def _print(output: Output, found: QueriedContext) -> None:
     hits = [
         {
             "rank": one.rank,
@@ -69,5 +93,7 @@ def query(
     if output.format is Format.TABLE:
         for text in filter(None, (found.answer_text, found.prompt_text)):
             click.echo(f"\n{text}")
-        click.echo()
-        output.many(found.providers, *_STATUS)
+        for one in found.expanded:
+            click.echo(f"\n{one.ref}: {one.reason or one.title}")
+            if one.text:
+                click.echo(one.text)

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, subject_option, yes_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._context_messages import TASK_STATES
 from contextkeep.inputs import ArtifactInput, PartInput
@@ -15,9 +15,6 @@ from contextkeep.values import TaskState
 _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
-_SUBJECT = click.option(
-    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
-)
 _STATE = click.option("--state", type=click.Choice(list(TASK_STATES)), help="How far it is.")
 _SAYS = click.option("--says", "status_message", help="What the agent says of the state.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
@@ -36,7 +33,7 @@ def task() -> None:
     _SAYS,
     click.option("--after", "reference_task_ids", multiple=True, help="A task that it builds on; may be repeated."),
     _METADATA,
-    _SUBJECT,
+    subject_option,
     name="create",
     group=task,
     example="contextkeep context task create 0197f1f2-0000-7000-8000-000000000001 --state working",
@@ -52,7 +49,7 @@ def create(session: Session, output: Output, *, context_id: str, **given: Any) -
     _SAYS,
     _METADATA,
     click.option("--version", "expected_version", type=click.IntRange(0), default=0, help="Only if it is this one."),
-    _SUBJECT,
+    subject_option,
     name="update",
     group=task,
     example="contextkeep context task update 0197f1f2-0000-7000-8000-000000000005 --state working --says 'I look.'",
@@ -69,7 +66,7 @@ def update(
 @command(
     _TASK,
     click.option("--messages", "history_length", type=click.IntRange(0), help="The newest of it; else what fits."),
-    _SUBJECT,
+    subject_option,
     name="show",
     group=task,
     example="contextkeep context task show 0197f1f2-0000-7000-8000-000000000005",
@@ -83,7 +80,7 @@ def show(session: Session, output: Output, *, task_id: str, **given: Any) -> Non
 @command(
     click.argument("context_id"),
     click.option("--state", "states", multiple=True, type=click.Choice(list(TASK_STATES)), help="May be repeated."),
-    _SUBJECT,
+    subject_option,
     limit_option(),
     name="list",
     group=task,
@@ -99,7 +96,7 @@ def list_tasks(
 @command(
     _TASK,
     yes_option,
-    _SUBJECT,
+    subject_option,
     name="cancel",
     group=task,
     example="contextkeep context task cancel 0197f1f2-0000-7000-8000-000000000005 --yes",
@@ -126,7 +123,7 @@ def artifact() -> None:
     _METADATA,
     click.option("--append", is_flag=True, help="Put it behind what the newest version has."),
     click.option("--last", "last_chunk", is_flag=True, help="Nothing more comes to this version."),
-    _SUBJECT,
+    subject_option,
     name="put",
     group=artifact,
     example="""
@@ -159,7 +156,7 @@ def put(
     _TASK,
     click.argument("artifact_id"),
     click.option("--version", type=click.IntRange(0), default=0, help="Else the newest."),
-    _SUBJECT,
+    subject_option,
     name="show",
     group=artifact,
     example="contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan --json",
@@ -171,7 +168,7 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
 
 @command(
     _TASK,
-    _SUBJECT,
+    subject_option,
     name="list",
     group=artifact,
     example="contextkeep context artifact list 0197f1f2-0000-7000-8000-000000000005",

@@ -10,13 +10,23 @@ from typing import Any, TextIO
 import click
 from google.protobuf import json_format
 
-from contextkeep.cli._base import JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, told, yes_option
+from contextkeep.cli._base import (
+    JSON_ARRAY,
+    JSON_OBJECT,
+    Session,
+    command,
+    confirm,
+    limit_option,
+    subject_option,
+    told,
+    yes_option,
+)
 from contextkeep.cli._output import Format, Output, printable
 from contextkeep.cli._packs import messages_of, text_of
 from contextkeep.client._messages import FORMATS, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import StateEntryInput
-from contextkeep.values import WindowConfig
+from contextkeep.values import Pack, WindowConfig
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
@@ -29,15 +39,12 @@ _COUNTED = (
     "breaks",
     "predicted_cached_share",
     "token_factor",
-    "usage",
 )
+_BILLED = ("call_count", "input_tokens", "cached_tokens", "cached_share", "price")
 _PROFILE = ("name", "version", "created_at", "created_by")
 _CHART_CHARS = 48
 _FOLDS_DRAWN = 20  # the newest
 _WINDOW = click.argument("window_id")
-_SUBJECT = click.option(
-    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
-)
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep window pack 0197f1f2-0000-7000-8000-000000000006")
@@ -66,13 +73,13 @@ def window() -> None:
         type=JSON_OBJECT,
         help="How it folds, and what it may cost, as a JSON object, or @FILE: docs/windows.md.",
     ),
-    _SUBJECT,
+    subject_option,
     name="open",
     group=window,
     example="""
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --system 'Be brief.'
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 mine --tokens 32000 --format openai
-contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --config '{"keep_last_steps": 20, "high_mark": 0.9}'
+contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --config '{"keep_last_steps": 20, "cache_ttl_s": 60}'
 """,
 )
 def open_window(
@@ -137,7 +144,11 @@ window.add_command(profile)
 
 
 @command(
-    _WINDOW, _SUBJECT, name="get", group=window, example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006"
+    _WINDOW,
+    subject_option,
+    name="get",
+    group=window,
+    example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
 def get(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print a window."""
@@ -146,7 +157,7 @@ def get(session: Session, output: Output, *, window_id: str, **given: Any) -> No
 
 @command(
     click.argument("context_id"),
-    _SUBJECT,
+    subject_option,
     limit_option(),
     name="list",
     group=window,
@@ -162,21 +173,27 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
     click.option("--system", "system_prompt", help="What stands in front of all."),
     click.option("--goal", help="Told to the model behind it."),
     click.option("--tools", type=JSON_ARRAY, help="A JSON list as the vendor wants it, or @FILE."),
-    _SUBJECT,
+    click.option("--budget", "token_budget", type=float, help="The share of the model's window for a request."),
+    click.option("--reserve", "output_reservation", type=click.IntRange(0), help="Tokens kept for the answer."),
+    click.option("--config", type=JSON_OBJECT, help="What of it is other, as a JSON object, or @FILE."),
+    subject_option,
     name="update",
     group=window,
-    example="contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'",
+    example="""
+contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'
+contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --config '{"keep_last_steps": 20}'
+""",
 )
-def update(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Change what stands in front of all; what is not named stays."""
-    output.one(session.context.update_window(window_id, **given), *_ROW)
+def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **given: Any) -> None:
+    """Change what a window shows in front, or its config."""
+    output.one(session.context.update_window(window_id, config=_config(config), **given), *_ROW)
 
 
 @command(
     _WINDOW,
     click.argument("text", default=""),
     click.option("--ref", default="", help="Pin what it names: a message, or a part of one."),
-    _SUBJECT,
+    subject_option,
     name="pin",
     group=window,
     example="""
@@ -192,7 +209,7 @@ def pin(session: Session, output: Output, *, window_id: str, text: str, **given:
 @command(
     _WINDOW,
     click.argument("pin_id"),
-    _SUBJECT,
+    subject_option,
     name="unpin",
     group=window,
     example="""
@@ -209,7 +226,7 @@ def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **gi
     _WINDOW,
     click.option("--body", is_flag=True, help="Print the JSON that goes into a request to the model, and no more."),
     click.option("--without-recall", is_flag=True, help="Append nothing that is recalled."),
-    _SUBJECT,
+    subject_option,
     name="pack",
     group=window,
     example="""
@@ -241,7 +258,7 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
 @command(
     _WINDOW,
     click.option("--dry-run", is_flag=True, help="Say what a fold would do, and change nothing."),
-    _SUBJECT,
+    subject_option,
     name="fold",
     group=window,
     example="contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run",
@@ -251,10 +268,103 @@ def fold(session: Session, output: Output, *, window_id: str, **given: Any) -> N
     output.one(session.context.fold(window_id, **given))
 
 
+_EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Of the pack that it is for; else any.")
+
+
+@command(
+    _WINDOW,
+    _EPOCH,
+    subject_option,
+    name="prepare",
+    group=window,
+    example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
+)
+def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Work out a fold ahead of need; packs stay what they are."""
+    output.one(session.context.prepare_fold(window_id, **given))
+
+
+@command(
+    _WINDOW,
+    _EPOCH,
+    subject_option,
+    name="commit",
+    group=window,
+    example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
+)
+def commit(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Fold a window as was prepared."""
+    output.one(session.context.commit_fold(window_id, **given))
+
+
+@command(
+    _WINDOW,
+    click.option("--label", default="", help="For whoever lists them."),
+    subject_option,
+    name="checkpoint",
+    group=window,
+    example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
+)
+def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Keep what a window is, to go back to it."""
+    output.one(session.context.create_checkpoint(window_id, **given))
+
+
+@command(
+    _WINDOW,
+    subject_option,
+    limit_option(),
+    name="checkpoints",
+    group=window,
+    example="contextkeep window checkpoints 0197f1f2-0000-7000-8000-000000000006",
+)
+def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
+    """List the ways back, newest first."""
+    columns = ("number", "reason", "label", "last_seq", "step_count")
+    output.many(session.context.list_checkpoints(window_id, **given), *columns, limit=limit)
+
+
+@command(
+    _WINDOW,
+    click.argument("number", type=click.IntRange(1)),
+    click.option("--last", "expected_last_seq", type=click.IntRange(1), required=True, help="Newest message known."),
+    subject_option,
+    name="rollback",
+    group=window,
+    example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 7 --last 58",
+)
+def rollback(session: Session, output: Output, *, window_id: str, number: int, **given: Any) -> None:
+    """Go back to a checkpoint; later messages are left out."""
+    output.one(session.context.rollback(window_id, number, **given))
+
+
+@command(
+    _WINDOW,
+    click.argument("pack_id"),
+    click.option("--invalid", is_flag=True, help="The response is of no use."),
+    click.option("--last", "expected_last_seq", type=click.IntRange(1), help="Newest message known; else the pack's."),
+    subject_option,
+    name="report",
+    group=window,
+    example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.58 --invalid --last 59",
+)
+def report(session: Session, output: Output, *, window_id: str, pack_id: str, **given: Any) -> None:
+    """Say what came of a pack; invalid: go back and try again."""
+    recovered = session.context.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **given)
+    if recovered is None:
+        output.one({"recovered": False})
+    elif output.format is Format.JSON:
+        output.one(recovered)
+    else:
+        done = recovered.rolled_back
+        left_out = done.left_out_message_count if done else 0
+        output.one({"pack_id": recovered.pack.pack_id, "tokens": recovered.pack.tokens, "left_out": left_out})
+
+
 @command(
     _WINDOW,
     click.argument("ref"),
-    _SUBJECT,
+    subject_option,
     name="expand",
     group=window,
     example="""
@@ -286,7 +396,7 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
     click.option("--from", "step_from", type=click.IntRange(0), default=0, help="The first step."),
     click.option("--to", "step_to", type=click.IntRange(0), default=0, help="The last step."),
     click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
-    _SUBJECT,
+    subject_option,
     name="search",
     group=window,
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
@@ -306,7 +416,7 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **gi
 
 @command(
     _WINDOW,
-    _SUBJECT,
+    subject_option,
     name="explain",
     group=window,
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
@@ -324,7 +434,7 @@ def explain(session: Session, output: Output, *, window_id: str, **given: Any) -
 
 @command(
     _WINDOW,
-    _SUBJECT,
+    subject_option,
     limit_option(),
     name="lineage",
     group=window,
@@ -337,8 +447,32 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **g
 
 @command(
     _WINDOW,
+    click.option("--epoch", "epoch_after", type=click.IntRange(0), default=0, help="Breaks behind this epoch."),
+    click.option("--entries", "entry_from", type=click.IntRange(0), default=0, help="The first entry of the state."),
+    click.option("--until-now", is_flag=True, help="End with what is there."),
+    subject_option,
+    name="watch",
+    group=window,
+    example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
+)
+def watch(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Print what changes of it, line by line."""
+    for event in session.context.watch_window(window_id, **given):
+        if output.format is Format.JSON:
+            output.line(event)
+        elif event.broken:
+            output.line({"what": f"epoch {event.broken.epoch}", "is": str(event.broken)}, "what", "is")
+        elif event.entry:
+            output.line({"what": "state", "is": str(event.entry)}, "what", "is")
+        elif event.window:
+            reached = f"{event.window.step_count} steps, up to m{event.window.reached_seq}"
+            output.line({"what": "window", "is": "closed" if event.window.is_closed else reached}, "what", "is")
+
+
+@command(
+    _WINDOW,
     click.argument("sections", nargs=-1),
-    _SUBJECT,
+    subject_option,
     name="state",
     group=window,
     example="""
@@ -359,7 +493,7 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
     click.option("--output", "output_tokens", type=int, default=0, help="Of the answer."),
     click.option("--tokens", "pack_tokens", type=int, default=0, help="Of the pack, as it was counted."),
     click.option("--epoch", type=int, help="Of the pack; else that which the window has now."),
-    _SUBJECT,
+    subject_option,
     name="usage",
     group=window,
     example="""
@@ -375,7 +509,7 @@ def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     _WINDOW,
     click.option("--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Ahead."),
     click.option("--step-tokens", type=click.IntRange(0), default=0, help="Of one; else like the last ones."),
-    _SUBJECT,
+    subject_option,
     name="cost",
     group=window,
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
@@ -401,7 +535,7 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
 
 @command(
     _WINDOW,
-    _SUBJECT,
+    subject_option,
     name="stats",
     group=window,
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
@@ -412,7 +546,10 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     if output.format is Format.JSON:
         output.one(found)
         return
-    output.one(found, *_COUNTED)
+    breaks = ", ".join(f"{count} {reason}" for reason, count in found.breaks.items())
+    counted = {name: getattr(found, name) for name in _COUNTED} | {"breaks": breaks or "none"}
+    billed = {f"billed_{name}": getattr(found.usage, name) for name in _BILLED}
+    output.one(counted | billed, *counted, *billed)
     if output.format is Format.TABLE:
         _draw(found.tokens_by_zone)
         receipts = islice(session.context.get_lineage(window_id, **given), _FOLDS_DRAWN)
@@ -426,7 +563,7 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     click.option("--text", default="", help="What holds, in one line."),
     click.option("--value", default="", help="Of a value, what it is; of a sub_goal: open, done or dropped."),
     click.option("--remove", is_flag=True, help="Say that it holds no longer."),
-    _SUBJECT,
+    subject_option,
     name="patch",
     group=window,
     example="""
@@ -457,7 +594,7 @@ def patch(
 @command(
     _WINDOW,
     yes_option,
-    _SUBJECT,
+    subject_option,
     name="close",
     group=window,
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
@@ -481,7 +618,8 @@ def _config(said: dict[str, Any] | None) -> WindowConfig | None:
     try:
         return WindowConfig.from_proto(json_format.ParseDict(said, windows_pb.WindowConfig()))
     except json_format.ParseError as error:
-        raise click.BadParameter(str(error), param_hint="--config") from None
+        known = ", ".join(windows_pb.WindowConfig.DESCRIPTOR.fields_by_name)
+        raise click.BadParameter(f"{str(error).splitlines()[0]}; it has {known}", param_hint="--config") from None
 
 
 def _draw_folds(folds: Sequence[tuple[int, int, int]]) -> None:

@@ -20,6 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
@@ -31,6 +32,8 @@ from contextkeep.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Re
 M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
+MemoryKind = Literal["fact", "preference", "experience", "observation"]
+MemoryQueryMode = Literal["recall", "reflect"]
 MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
 OnExisting = Literal["fail", "skip"]
 QueryDepth = Literal["quick", "deep"]
@@ -56,6 +59,16 @@ FORMATS: dict[str, history_pb.MessageFormat] = {
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
     "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
     "openai_responses": history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
+}
+MEMORY_KINDS: dict[str, knowledge_pb.MemoryKind] = {
+    "fact": knowledge_pb.MEMORY_KIND_FACT,
+    "preference": knowledge_pb.MEMORY_KIND_PREFERENCE,
+    "experience": knowledge_pb.MEMORY_KIND_EXPERIENCE,
+    "observation": knowledge_pb.MEMORY_KIND_OBSERVATION,
+}
+MEMORY_QUERY_MODES: dict[str, query_pb.MemoryQueryMode] = {
+    "recall": query_pb.MEMORY_QUERY_MODE_RECALL,
+    "reflect": query_pb.MEMORY_QUERY_MODE_REFLECT,
 }
 QUERY_DEPTHS: dict[str, query_pb.QueryDepth] = {
     "quick": query_pb.QUERY_DEPTH_QUICK,

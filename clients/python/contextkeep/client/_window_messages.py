@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from contextkeep.client._messages import built
+from contextkeep.client._messages import built, to_json
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import InvalidArgument
-from contextkeep.values import ImportanceWeights, TierRatios, TokenPrices, WindowConfig
+from contextkeep.values import ImportanceWeights, Pack, TierRatios, TokenPrices, WindowConfig
 
 _GROUPS = (
     ("importance_weights", ImportanceWeights, windows_pb.ImportanceWeights),
@@ -31,6 +32,41 @@ def window_config(said: WindowConfig | None, *, field: str = "config") -> window
             place = f"{field}.{name}"
             given[name] = built(message_type, place, **_fields(given[name], value_type, place))
     return built(windows_pb.WindowConfig, field, **given)
+
+
+def tools_json(said: Sequence[Any]) -> str:
+    """Return tools as JSON; none: empty.
+
+    Raises:
+        InvalidArgument: they are no list, such as one tool alone, or a value cannot travel.
+    """
+    if isinstance(said, str) or not isinstance(said, Sequence):
+        raise InvalidArgument(f"tools is a {type(said).__name__}; a list of tools is wanted", field="tools")
+    return to_json("tools", list(said)) if said else ""
+
+
+def prefix_of(since: Pack | None) -> dict[str, Any]:
+    """Return what a request says of the pack before.
+
+    Raises:
+        InvalidArgument: it is something else.
+    """
+    if since is None:
+        return {}
+    if not isinstance(since, Pack):
+        raise InvalidArgument(f"since is a {type(since).__name__}; the Pack before is wanted", field="since")
+    return {"if_prefix_sha": since.prefix_sha, "if_prefix_bytes": since.prefix_bytes}
+
+
+def pack_id_of(pack: Pack) -> str:
+    """Return what a pack is known by.
+
+    Raises:
+        InvalidArgument: it is something else.
+    """
+    if not isinstance(pack, Pack):
+        raise InvalidArgument(f"pack is a {type(pack).__name__}; a Pack is wanted", field="pack")
+    return pack.pack_id
 
 
 def _fields(said: object, wanted: type[Any], field: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ JSON stays the text that came (`data_json`) and is parsed when it is asked for (
 looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
 """
 
+from contextkeep.values.agents import Agent, AgentCallers, AgentTemplate, ProviderNames
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
     ByMeaning,
@@ -26,6 +27,8 @@ from contextkeep.values.embeddings import Embedding, SimilarNode
 from contextkeep.values.events import HistoryEvent
 from contextkeep.values.graphs import (
     AppendedMessage,
+    Change,
+    ChangePage,
     EdgeTypeCount,
     ExportedGraph,
     GraphCount,
@@ -34,8 +37,19 @@ from contextkeep.values.graphs import (
     WrittenGraph,
     WrittenRow,
 )
+from contextkeep.values.knowledge_bases import Document, KnowledgeBase
 from contextkeep.values.manifests import ManifestEntity, ManifestGroup
 from contextkeep.values.mappings import AssembledNode, ChatMapping, Evaluation, GivenMessage, NodeTrial, SkippedRule
+from contextkeep.values.mcp_servers import McpServer, McpTool, McpToolState
+from contextkeep.values.memories import (
+    Consolidation,
+    Experience,
+    Lesson,
+    Memory,
+    MemorySource,
+    RecalledMemory,
+    Reflection,
+)
 from contextkeep.values.messages import (
     ChatHistory,
     ChatMessage,
@@ -48,7 +62,24 @@ from contextkeep.values.messages import (
 )
 from contextkeep.values.nodes import NamedNode, Node, NodeBatch, NodeIO
 from contextkeep.values.progress import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
-from contextkeep.values.query import ContextProvider, ExplainedHit, HitSource, ProviderStatus, QueriedContext, QueryHit
+from contextkeep.values.query import (
+    AnsweredProvider,
+    ComparedHit,
+    ComparedProvider,
+    ComparedTests,
+    ContextProvider,
+    ExpandedRef,
+    ExplainedHit,
+    HitSource,
+    ProviderPolicy,
+    ProviderSetting,
+    ProviderStatus,
+    QueriedContext,
+    QueryEvent,
+    QueryHit,
+    QueryPolicy,
+    SourceTest,
+)
 from contextkeep.values.records import (
     IndexState,
     QueryAnswer,
@@ -62,8 +93,11 @@ from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
+from contextkeep.values.wiki import PageSource, PageVersion, WikiPage
 from contextkeep.values.windows import (
+    CacheBreakpoint,
     Calibrated,
+    Checkpoint,
     CompressionProfile,
     CostEstimate,
     ExplainedPack,
@@ -74,29 +108,44 @@ from contextkeep.values.windows import (
     Pack,
     PackCost,
     PackPart,
+    Recovered,
+    RolledBack,
     StateChange,
     StateEntry,
     TierRatios,
     TokenPrices,
     Window,
     WindowConfig,
+    WindowEvent,
     WindowHit,
     WindowStats,
     WindowUsage,
 )
 
 __all__ = [
+    "Agent",
+    "AgentCallers",
+    "AgentTemplate",
+    "AnsweredProvider",
     "AppendedEnvelope",
     "AppendedMessage",
     "Artifact",
     "AssembledNode",
     "BlobEntry",
     "ByMeaning",
+    "CacheBreakpoint",
     "Calibrated",
+    "Change",
+    "ChangePage",
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",
+    "Checkpoint",
+    "ComparedHit",
+    "ComparedProvider",
+    "ComparedTests",
     "CompressionProfile",
+    "Consolidation",
     "Context",
     "ContextEvent",
     "ContextHistory",
@@ -105,6 +154,7 @@ __all__ = [
     "ContextProvider",
     "ContextState",
     "CostEstimate",
+    "Document",
     "DownloadUrl",
     "Edge",
     "EdgeBatch",
@@ -116,6 +166,8 @@ __all__ = [
     "Erasure",
     "ErasureState",
     "Evaluation",
+    "ExpandedRef",
+    "Experience",
     "ExplainedHit",
     "ExplainedPack",
     "ExportedGraph",
@@ -128,10 +180,17 @@ __all__ = [
     "ImportanceWeights",
     "ImportedGraph",
     "IndexState",
+    "KnowledgeBase",
     "LeftOutMessage",
+    "Lesson",
     "LevelStats",
     "ManifestEntity",
     "ManifestGroup",
+    "McpServer",
+    "McpTool",
+    "McpToolState",
+    "Memory",
+    "MemorySource",
     "NamedNode",
     "Node",
     "NodeBatch",
@@ -141,27 +200,39 @@ __all__ = [
     "Pack",
     "PackCost",
     "PackPart",
+    "PageSource",
+    "PageVersion",
     "Part",
     "PartKind",
+    "ProviderNames",
+    "ProviderPolicy",
+    "ProviderSetting",
     "ProviderStatus",
     "QueriedContext",
     "QueryAnswer",
+    "QueryEvent",
     "QueryHit",
+    "QueryPolicy",
     "ReachedBy",
     "Reasoning",
     "Recalled",
     "RecalledItem",
+    "RecalledMemory",
     "Record",
     "RecordAction",
     "RecordActionKind",
     "RecordStatus",
+    "Recovered",
+    "Reflection",
     "Resource",
     "RetractedMessages",
+    "RolledBack",
     "RowCount",
     "SearchHit",
     "SentMessage",
     "SimilarNode",
     "SkippedRule",
+    "SourceTest",
     "StateChange",
     "StateEntry",
     "SyncedHistory",
@@ -176,8 +247,10 @@ __all__ = [
     "TraversedNode",
     "UnreadRecord",
     "Upload",
+    "WikiPage",
     "Window",
     "WindowConfig",
+    "WindowEvent",
     "WindowHit",
     "WindowStats",
     "WindowUsage",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values.base import time_of
@@ -22,6 +22,50 @@ class EdgeTypeCount(NamedTuple):
 
     edge_type: str
     edges: int
+
+
+class Change(NamedTuple):
+    """What became of a node or an edge: what to read again, not what it was."""
+
+    kind: Literal["changed", "removed"]  # "changed": it is new, too
+    node_id: str  # empty: it is an edge
+    edge_id: str
+    graph_name: str
+    general_type_name: str  # of a node
+    specific_type_name: str
+    edge_type: str  # of an edge
+    from_node_id: str
+    to_node_id: str
+    changed_at: datetime
+
+    @classmethod
+    def from_proto(cls, change: graph_pb.Change) -> Change:
+        """Return the value of a message."""
+        return cls(
+            kind="removed" if change.kind == graph_pb.CHANGE_KIND_REMOVED else "changed",
+            node_id=change.node_id,
+            edge_id=change.edge_id,
+            graph_name=change.graph_name,
+            general_type_name=change.general_type_name,
+            specific_type_name=change.specific_type_name,
+            edge_type=change.edge_type,
+            from_node_id=change.from_node_id,
+            to_node_id=change.to_node_id,
+            changed_at=time_of(change.changed_at),
+        )
+
+
+class ChangePage(NamedTuple):
+    """Changes in their order, each node and each edge once."""
+
+    changes: list[Change]
+    next_place: str  # where to go on, now or later: to be kept once the changes are dealt with
+    has_more: bool  # there is more already
+
+    @classmethod
+    def from_proto(cls, page: graph_pb.ListChangesResponse) -> ChangePage:
+        """Return the value of a message."""
+        return cls([Change.from_proto(change) for change in page.changes], page.next_place, page.has_more)
 
 
 class WrittenRow(NamedTuple):

@@ -61,6 +61,9 @@ class WindowConfig(Value):
     summarize_every_n_steps: int | None = None  # steps of a segment; 20
     prices: TokenPrices | None = None
     max_total_tokens: int | None = None  # that its packs may have together; 0: any number
+    cache_ttl_s: int | None = None  # how long the vendor's cache keeps it; 300, of OpenAI's models 600; 0: for ever
+    checkpoint_every_n_steps: int | None = None  # behind so many, and before each fold; 50; 0: none
+    recovery_strategy: str | None = None  # "rollback_to_checkpoint", the default, or "reread_from_checkpoint"
 
     @classmethod
     def from_proto(cls, config: windows_pb.WindowConfig) -> WindowConfig:
@@ -137,6 +140,7 @@ class Window(Value):
     spent_tokens: int = 0  # of its packs together, if its config has `max_total_tokens`
     token_factor: float = 1.0  # tokens as it counts them, times this, are what is billed at most in 95 of 100 calls
     tokens_are_estimated: bool = False  # the vendor's tokenizer is not public, or not installed
+    left_out_refs: tuple[str, ...] = ()  # of messages that rollbacks left out: "m51..m90"
 
     @property
     def tools(self) -> list[Any]:
@@ -175,7 +179,17 @@ class Window(Value):
             spent_tokens=window.spent_tokens,
             token_factor=window.token_factor,
             tokens_are_estimated=window.tokens_are_estimated,
+            left_out_refs=tuple(window.left_out_refs),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CacheBreakpoint(Value):
+    """A place of a pack where a vendor's cache of prompts is to be told that something ends that stays."""
+
+    pointer: str  # the last piece in front of it, as a JSON Pointer into the body
+    zone: str  # what ends there: system, digests, state or verbatim
+    tokens: int = 0  # of the pack up to there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -196,6 +210,8 @@ class Pack(Value):
     fold_eta_steps: int = 0  # after about how many more steps it folds
     wrap_up: bool = False  # the work should come to its end: `max_total_tokens` of the window are nearly spent
     calibrated_tokens: int = 0  # what is billed for `tokens` at most, as far as is known
+    breakpoints: tuple[CacheBreakpoint, ...] = ()  # up to 4, in their order
+    pack_id: str = ""  # for `report_response`
 
     @property
     def body(self) -> dict[str, Any]:
@@ -204,6 +220,19 @@ class Pack(Value):
         With `tools`, if the window has some.
         """
         return parsed_object(self.messages_json)
+
+    @property
+    def cached_body(self) -> dict[str, Any]:
+        """Return `body` for Anthropic, with a `cache_control` at each of `breakpoints`; of other formats as it is."""
+        body = self.body
+        for one in self.breakpoints:
+            piece: Any = body
+            for name in one.pointer.split("/")[1:]:
+                piece = piece[int(name) if isinstance(piece, list) else name]
+            is_block = one.pointer.startswith("/system/") or "/content/" in one.pointer  # of Anthropic
+            if is_block and piece["type"] not in ("thinking", "redacted_thinking"):  # which take none
+                piece["cache_control"] = {"type": "ephemeral"}
+        return body
 
     def __str__(self) -> str:
         return self.messages_json
@@ -227,6 +256,10 @@ class Pack(Value):
             fold_eta_steps=pack.fold_eta_steps,
             wrap_up=pack.wrap_up,
             calibrated_tokens=pack.calibrated_tokens,
+            breakpoints=tuple(
+                CacheBreakpoint(pointer=one.pointer, zone=one.zone, tokens=one.tokens) for one in pack.breakpoints
+            ),
+            pack_id=pack.pack_id,
         )
 
 
@@ -275,8 +308,10 @@ class FoldReceipt(Value):
     """The account of a break of a window's prefix."""
 
     epoch: int  # since it
-    reason: str  # "high_mark", "requested" or "goal"; or "updated", "pinned", "unpinned" or "retracted"
-    created_at: datetime | None = None  # None: of a dry run
+    # "high_mark", "cache_cold", "requested", "goal" or "prepared"; or "updated", "pinned", "unpinned", "retracted" or
+    # "rolled_back"
+    reason: str
+    created_at: datetime | None = None  # None: it is not done
     last_seq: int = 0
     step_count: int = 0
     tokens_before: int = 0
@@ -295,6 +330,10 @@ class FoldReceipt(Value):
     tokens_written_again: int = 0  # behind it
     pays_after_steps: int = -1  # when the smaller prompt has paid for that; -1: never
     token_factor: float = 0.0  # of a fold: by which the budget was kept, and is since
+    prepared_last_seq: int = 0  # how far the window had read when it was prepared; 0: it was not
+    checkpoint: int = 0  # that it was rolled back to; 0: it was not
+    left_out_refs: tuple[str, ...] = ()  # of messages that are left out since
+    left_out_step_count: int = 0
 
     def __str__(self) -> str:
         return f"epoch {self.epoch}: {self.tokens_before} to {self.tokens_after} tokens, {self.reason}"
@@ -324,7 +363,79 @@ class FoldReceipt(Value):
             tokens_written_again=receipt.tokens_written_again,
             pays_after_steps=receipt.pays_after_steps,
             token_factor=receipt.token_factor,
+            prepared_last_seq=receipt.prepared_last_seq,
+            checkpoint=receipt.checkpoint,
+            left_out_refs=tuple(receipt.left_out_refs),
+            left_out_step_count=receipt.left_out_step_count,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Checkpoint(Value):
+    """A way back: what a window was."""
+
+    number: int  # from 1, of the window
+    reason: str  # "steps", "fold" (before it) or "caller"
+    label: str = ""
+    created_by: str = ""  # empty: the window itself
+    created_at: datetime
+    epoch: int = 0
+    last_seq: int = 0  # the newest message that the window had read
+    step_count: int = 0
+
+    def __str__(self) -> str:
+        label = f", {self.label}" if self.label else ""
+        return f"checkpoint {self.number}, behind step {self.step_count} ({self.reason}{label})"
+
+    @classmethod
+    def from_proto(cls, checkpoint: windows_pb.Checkpoint) -> Checkpoint:
+        """Return the value of a message."""
+        return cls(
+            number=checkpoint.number,
+            reason=checkpoint.reason,
+            label=checkpoint.label,
+            created_by=checkpoint.created_by,
+            created_at=time_of(checkpoint.created_at),
+            epoch=checkpoint.epoch,
+            last_seq=checkpoint.last_seq,
+            step_count=checkpoint.step_count,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RolledBack(Value):
+    """What a rollback did."""
+
+    receipt: FoldReceipt
+    left_out_message_ids: tuple[str, ...] = ()  # the oldest first, up to 1,000
+    left_out_message_count: int = 0
+
+    @classmethod
+    def from_proto(cls, done: windows_pb.RollbackResponse) -> RolledBack:
+        """Return the value of a message."""
+        return cls(
+            receipt=FoldReceipt.from_proto(done.receipt),
+            left_out_message_ids=tuple(done.left_out_message_ids),
+            left_out_message_count=done.left_out_message_count,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Recovered(Value):
+    """What to try again with, behind a response that was of no use."""
+
+    pack: Pack
+    rolled_back: RolledBack | None = None  # None: it was done before
+
+    @classmethod
+    def from_proto(cls, recovered: windows_pb.ReportResponseResponse) -> Recovered:
+        """Return the value of a message."""
+        done = RolledBack(
+            receipt=FoldReceipt.from_proto(recovered.receipt),
+            left_out_message_ids=tuple(recovered.left_out_message_ids),
+            left_out_message_count=recovered.left_out_message_count,
+        )
+        return cls(pack=Pack.from_proto(recovered.pack), rolled_back=done if recovered.HasField("receipt") else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -552,14 +663,20 @@ class ExplainedPack(Value):
 class StateEntry(Value):
     """A statement of the state of the work."""
 
-    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"
+    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; of
+    # what is counted "tool" or "entity"
     section: str
     key: str = ""  # what it is of: a later one takes its place; of a pin its id
     text: str = ""  # as it was said
-    value: str = ""  # of a value, what it is; of a sub-goal its status
+    # Of a value, what it is; of a sub-goal its status; of progress the per cent; of an artifact "read" or "edited"; of
+    # an entity "node", "path" or "name".
+    value: str = ""
     ref: str = ""  # where; empty of what a caller said
     created_at: datetime
     source: str = "rule"  # which read it in the log; or "caller"
+    count: int = 0  # of a tool its calls, of an entity the steps that speak of it
+    failure_count: int = 0  # of a tool
+    last_step: int = 0  # that has it
 
     def __str__(self) -> str:
         return f"{self.section}: {self.text} ({self.ref or self.source})"
@@ -575,6 +692,31 @@ class StateEntry(Value):
             ref=entry.ref,
             created_at=time_of(entry.created_at),
             source=entry.source,
+            count=entry.count,
+            failure_count=entry.failure_count,
+            last_step=entry.last_step,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowEvent(Value):
+    """Something that changed of a window: one of the first three."""
+
+    broken: FoldReceipt | None = None  # what is cached of packs of an earlier epoch holds no longer, and why
+    entry: StateEntry | None = None  # it came into the state
+    window: Window | None = None  # as it is now, without `system_prompt` and `tools_json`
+    epoch_after: int = 0  # from where on there is more, as the next one
+    entry_from: int = 0
+
+    @classmethod
+    def from_proto(cls, answer: windows_pb.WatchWindowResponse) -> WindowEvent:
+        """Return the value of a message."""
+        return cls(
+            broken=FoldReceipt.from_proto(answer.broken) if answer.HasField("broken") else None,
+            entry=StateEntry.from_proto(answer.entry) if answer.HasField("entry") else None,
+            window=Window.from_proto(answer.window) if answer.HasField("window") else None,
+            epoch_after=answer.epoch_after,
+            entry_from=answer.entry_from,
         )
 
 

@@ -3,15 +3,33 @@
 import * as pb from "../gen/contextkeep/context/v1/context_query_pb.js";
 import type { CallOptions } from "../client.js";
 import { choice } from "../messages.js";
-import { type ContextProvider, type QueriedContext, providerOf, queriedOf } from "../query.js";
+import {
+  type ComparedTests,
+  type SourceTest,
+  comparedOf,
+  testOf,
+  type ContextProvider,
+  type ProviderSetting,
+  type QueriedContext,
+  type QueryEvent,
+  type QueryPolicy,
+  policyOf,
+  providerOf,
+  queriedOf,
+  queryEventOf,
+  settingOf,
+} from "../query.js";
+import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
+import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
-import { WindowCalls } from "./windows.js";
+import { AgentCalls } from "./agents.js";
 
 const method = pb.ContextQuery.method;
 
 const MODES = { results: pb.QueryMode.RESULTS, answer: pb.QueryMode.ANSWER };
 const SCOPES = { auto: pb.QueryScope.AUTO, personal: pb.QueryScope.PERSONAL, team: pb.QueryScope.TEAM };
+const MEMORY_MODES = { recall: pb.MemoryQueryMode.RECALL, reflect: pb.MemoryQueryMode.REFLECT };
 const DEPTHS = { quick: pb.QueryDepth.QUICK, deep: pb.QueryDepth.DEEP };
 
 /** Of a question. */
@@ -28,6 +46,8 @@ export interface QueryOptions extends ContextOptions {
   providers?: { ids?: string[]; families?: string[] };
   /** For the provider workspace: whose files are searched, up to 20; else all. */
   nodeIds?: string[];
+  /** For the provider memory: "recall": a hit for each; "reflect": one statement; else its default. */
+  memoryMode?: keyof typeof MEMORY_MODES;
   /** For the provider context: which ones are searched, up to 16. */
   contextIds?: string[];
   /** Also a `promptText` of so many tokens at most. */
@@ -38,10 +58,28 @@ export interface QueryOptions extends ContextOptions {
   timeTo?: Date | string;
   /** Also what each provider gave. */
   explain?: boolean;
+  /** Also the whole text of these hits of earlier answers, up to 20. */
+  expandRefs?: string[];
+  /** For which agent: its policy holds, and its files are searched; else the key's, if there is one. */
+  agentId?: string;
+}
+
+/** What is said of a provider: what is left out stays as it is. */
+export interface SettingOptions extends WriteOptions {
+  /** It may be asked. */
+  enabled?: boolean;
+  /** It is asked where a question selects none. */
+  isDefault?: boolean;
+  /** How long it has: 1 to 60,000. */
+  deadlineMs?: number;
+  /** Of the workspace: below which nodes is searched if a question names none. Empty: all. */
+  nodeIds?: string[];
+  /** What is as the provider has it again. */
+  reset?: ("enabled" | "is_default" | "deadline_ms" | "workspace")[];
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends WindowCalls {
+export abstract class QueryCalls extends AgentCalls {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *
@@ -50,27 +88,124 @@ export abstract class QueryCalls extends WindowCalls {
    * @throws InvalidArgument The question is blank, or something in it is unknown; the field is named.
    */
   async queryContext(query: string, options: QueryOptions = {}): Promise<QueriedContext> {
-    const { mode, scope, depth, limit, providers, nodeIds, contextIds, tokensMax, explain, subjectUserId } = options;
-    const request = {
-      query,
-      mode: mode && choice("mode", mode, MODES),
-      scope: scope && choice("scope", scope, SCOPES),
-      depth: depth && choice("depth", depth, DEPTHS),
-      limit,
-      providers,
-      providerOptions: nodeIds && { workspace: { nodeIds } },
-      contextIds,
-      tokensMax,
-      timeFrom: toTimestamp(options.timeFrom, "time_from"),
-      timeTo: toTimestamp(options.timeTo, "time_to"),
-      explain,
-      subjectUserId,
-    };
-    return queriedOf(await this.call(method.queryContext, request, options));
+    return queriedOf(await this.call(method.queryContext, requestOf(query, options), options));
+  }
+
+  /**
+   * Ask as `queryContext`, and yield what each source answered when it has; last comes what that returns.
+   *
+   * Leave it early, and the sources that have not answered are cancelled.
+   *
+   * @throws InvalidArgument The question is blank, or something in it is unknown; the field is named.
+   */
+  async *streamQueryContext(query: string, options: QueryOptions = {}): AsyncGenerator<QueryEvent> {
+    const within = { ...options, timeoutMs: options.timeoutMs ?? this.options.timeoutMs };
+    for await (const response of this.stream(method.streamQueryContext, requestOf(query, options), within)) {
+      yield queryEventOf(response);
+    }
   }
 
   /** Return the sources that can be asked, by id. */
-  async listContextProviders(options: CallOptions = {}): Promise<ContextProvider[]> {
-    return (await this.call(method.listContextProviders, {}, options)).providers.map(providerOf);
+  async listContextProviders(options: { agentId?: string } & CallOptions = {}): Promise<ContextProvider[]> {
+    return (await this.call(method.listContextProviders, { agentId: options.agentId }, options)).providers.map(providerOf);
   }
+
+  /** Return what would hold for a question now: who may be asked, who is by default, and where files are searched. */
+  async getQueryPolicy(options: { agentId?: string } & ContextOptions = {}): Promise<QueryPolicy> {
+    const { agentId, subjectUserId } = options;
+    return policyOf(await this.call(method.getQueryPolicy, { agentId, subjectUserId }, options));
+  }
+
+  /**
+   * Say something of a provider for the whole tenant, and return all that is said of it then.
+   *
+   * @throws PermissionDenied The key lacks the scope admin, or is bound.
+   */
+  async updateProviderSetting(providerId: string, options: SettingOptions = {}): Promise<ProviderSetting> {
+    const { enabled, isDefault, deadlineMs, nodeIds, reset } = options;
+    const setting = { providerId, enabled, isDefault, deadlineMs, workspace: nodeIds && { nodeIds } };
+    const request = { setting, reset, requestId: requestId(options) };
+    return settingOf((await this.call(method.updateProviderSetting, request, options)).setting!);
+  }
+
+  /**
+   * Ask a question as `queryContext` does, keep all that comes back, and return it.
+   *
+   * @throws PermissionDenied The key lacks the scope admin, or is bound.
+   */
+  async runSourceTest(query: string, options: { label?: string } & QueryOptions = {}): Promise<SourceTest> {
+    const request = { question: requestOf(query, options), label: options.label };
+    return testOf((await this.call(method.runSourceTest, request, options)).test!);
+  }
+
+  /**
+   * Ask the question of a test again, keep all that comes back, and return it.
+   *
+   * @throws SourceTestNotFound There is no such test.
+   */
+  async replaySourceTest(testId: string, options: { label?: string } & CallOptions = {}): Promise<SourceTest> {
+    return testOf((await this.call(method.runSourceTest, { replayOf: testId, label: options.label }, options)).test!);
+  }
+
+  /** The tests that are kept without their answers, the newest first. */
+  listSourceTests(options: { pageSize?: number } & CallOptions = {}): Rows<SourceTest> {
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.listSourceTests, { pageSize: options.pageSize, pageToken }, options);
+        return [page.tests.map(testOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Return a test with its answer.
+   *
+   * @throws SourceTestNotFound There is no such test.
+   */
+  async getSourceTest(testId: string, options: CallOptions = {}): Promise<SourceTest> {
+    return testOf((await this.call(method.getSourceTest, { testId }, options)).test!);
+  }
+
+  /**
+   * Return what two tests differ in.
+   *
+   * @throws SourceTestNotFound There is no such test.
+   */
+  async compareSourceTests(testId: string, otherTestId: string, options: CallOptions = {}): Promise<ComparedTests> {
+    return comparedOf(await this.call(method.compareSourceTests, { testId, otherTestId }, options));
+  }
+
+  /**
+   * Remove a test.
+   *
+   * @throws SourceTestNotFound There is no such test.
+   */
+  async deleteSourceTest(testId: string, options: CallOptions = {}): Promise<void> {
+    await this.call(method.deleteSourceTest, { testId }, options);
+  }
+}
+
+function requestOf(query: string, options: QueryOptions) {
+  const { mode, scope, depth, limit, providers, nodeIds, memoryMode, contextIds, tokensMax, explain, expandRefs, subjectUserId } =
+    options;
+  return {
+    query,
+    mode: mode && choice("mode", mode, MODES),
+    scope: scope && choice("scope", scope, SCOPES),
+    depth: depth && choice("depth", depth, DEPTHS),
+    limit,
+    providers,
+    providerOptions: (nodeIds || memoryMode) && {
+      workspace: nodeIds && { nodeIds },
+      memory: memoryMode && { queryMode: choice("memory_mode", memoryMode, MEMORY_MODES) },
+    },
+    contextIds,
+    tokensMax,
+    timeFrom: toTimestamp(options.timeFrom, "time_from"),
+    timeTo: toTimestamp(options.timeTo, "time_to"),
+    explain,
+    expandRefs,
+    agentId: options.agentId,
+    subjectUserId,
+  };
 }

@@ -4,12 +4,14 @@ import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import type { CallOptions } from "../client.js";
 import { type RecallFilter, recallFilter } from "../contexts.js";
 import { FORMATS, type MessageFormat } from "../history.js";
+import { Unavailable } from "../gen/errors.js";
 import { toJson } from "../json.js";
-import { choice } from "../messages.js";
+import { choice, whole } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import {
   type Billed,
   type Calibrated,
+  type Checkpoint,
   type CompressionProfile,
   type CostEstimate,
   type FoldReceipt,
@@ -17,13 +19,17 @@ import {
   type Pack,
   type PackPart,
   type PackZones,
+  type Recovered,
+  type RolledBack,
   type StateEntry,
   type StateEntryInput,
   type Window,
   type WindowConfig,
+  type WindowEvent,
   type WindowHit,
   type WindowStats,
   calibratedOf,
+  checkpointOf,
   configInput,
   estimateOf,
   originalOf,
@@ -31,8 +37,11 @@ import {
   partOf,
   profileOf,
   receiptOf,
+  recoveredOf,
+  rolledBackOf,
   stateEntryOf,
   statsOf,
+  windowEventOf,
   windowHitOf,
   windowOf,
   zonesOf,
@@ -136,19 +145,23 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
-   * Change what stands in front of all that a window shows, and return it; the same again changes nothing.
+   * Change what a window shows in front of all, or its config, and return it; the same again changes nothing.
    *
-   * @param options What is not set stays as it is; what is empty is no more.
+   * Another budget or config breaks no prefix, and holds from the next pack on.
+   *
+   * @param options What is not set stays as it is, also in `config`; what is empty is no more, and a budget of 0 is the default.
    * @throws WindowClosed It is closed.
-   * @throws BudgetTooSmall With what is pinned it does not fit: `least` in the metadata.
+   * @throws BudgetTooSmall It does not fit, with what is pinned and what must be there of the state: `least` in the metadata.
    */
   async updateWindow(
     windowId: string,
-    options: Pick<WindowOptions, "systemPrompt" | "tools" | "goal"> & ContextOptions & WriteOptions,
+    options: Pick<WindowOptions, "systemPrompt" | "tools" | "goal" | "tokenBudget" | "outputReservation" | "config"> & ContextOptions & WriteOptions,
   ): Promise<Window> {
-    const { systemPrompt, tools, goal, subjectUserId } = options;
+    const { systemPrompt, tools, goal, tokenBudget, outputReservation, subjectUserId } = options;
     const toolsJson = tools && (tools.length ? toJson(tools, "tools") : "");
-    const request = { windowId, systemPrompt, toolsJson, goal, subjectUserId, requestId: requestId(options) };
+    const config = options.config && configInput(options.config);
+    const said = { systemPrompt, toolsJson, goal, tokenBudget, outputReservation, config };
+    const request = { windowId, ...said, subjectUserId, requestId: requestId(options) };
     return windowOf((await this.call(method.updateWindow, request, options)).window!);
   }
 
@@ -227,6 +240,100 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
+   * Work out a fold beside the calls of a model, and return what it does if nothing comes until it is committed.
+   *
+   * Packs stay what they are. It holds as long as the epoch; a later one takes its place.
+   *
+   * @param options `expectedEpoch` is that of the pack that it is for.
+   * @throws FoldStale The window has another epoch.
+   * @throws FoldNoProgress There is nothing to fold.
+   */
+  async prepareFold(
+    windowId: string,
+    options: { expectedEpoch?: number } & ContextOptions = {},
+  ): Promise<FoldReceipt> {
+    const { expectedEpoch, subjectUserId } = options;
+    const request = { windowId, expectedEpoch, subjectUserId };
+    return receiptOf((await this.call(method.prepareFold, request, options)).receipt!);
+  }
+
+  /**
+   * Fold a window as was prepared, and return the account: what came since stays, and the state is written as of now.
+   *
+   * @param options `expectedEpoch` is that of the pack that it was prepared for; else that of the last preparation.
+   * @throws FoldNotPrepared No fold was prepared.
+   * @throws FoldStale The window has another epoch than was expected, or than the fold was prepared for.
+   */
+  async commitFold(
+    windowId: string,
+    options: { expectedEpoch?: number } & ContextOptions & WriteOptions = {},
+  ): Promise<FoldReceipt> {
+    const { expectedEpoch, subjectUserId } = options;
+    const request = { windowId, expectedEpoch, subjectUserId, requestId: requestId(options) };
+    return receiptOf((await this.call(method.commitFold, request, options)).receipt!);
+  }
+
+  /** Keep what a window is, but for a step that waits for results, and return the way back; packs stay what they are. */
+  async createCheckpoint(windowId: string, options: { label?: string } & ContextOptions & WriteOptions = {}): Promise<Checkpoint> {
+    const { label, subjectUserId } = options;
+    const request = { windowId, label, subjectUserId, requestId: requestId(options) };
+    return checkpointOf((await this.call(method.createCheckpoint, request, options)).checkpoint!);
+  }
+
+  /** The checkpoints of a window, the newest first. */
+  listCheckpoints(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Checkpoint> {
+    const { pageSize, subjectUserId } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.listCheckpoints, { windowId, subjectUserId, pageSize, pageToken }, options);
+        return [page.checkpoints.map(checkpointOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Make a window what it was at a checkpoint, and return what that did.
+   *
+   * Messages behind the checkpoint are left out of the window. They stay in the log: what of them shall be known is sent again, as new messages.
+   *
+   * @param checkpoint Its number.
+   * @param expectedLastSeq The newest message of the log that you know, such as `lastSeq` of the last pack.
+   * @throws CheckpointNotFound The window has no such checkpoint, or no longer.
+   * @throws LogMoved The log has messages behind that one; nothing was done.
+   */
+  async rollback(
+    windowId: string,
+    checkpoint: number,
+    expectedLastSeq: bigint,
+    options: ContextOptions & WriteOptions = {},
+  ): Promise<RolledBack> {
+    const { subjectUserId } = options;
+    const request = { windowId, checkpoint, expectedLastSeq, subjectUserId, requestId: requestId(options) };
+    return rolledBackOf(await this.call(method.rollback, request, options));
+  }
+
+  /**
+   * Say what came of a pack, and return what to try again with; undefined: its response was valid.
+   *
+   * An invalid one takes back what led to it: the window goes back to its last checkpoint before the pack, and what is out of sight around the
+   * pack's last messages is recalled. `recoveryStrategy` of its config says what is left out.
+   *
+   * @param options `expectedLastSeq` is the newest message that you know, such as the response, if it was appended; else the last of the pack.
+   * @throws LogMoved The log has messages behind that one; nothing was done.
+   */
+  async reportResponse(
+    windowId: string,
+    pack: Pack,
+    invalid: boolean,
+    options: { expectedLastSeq?: bigint } & ContextOptions & WriteOptions = {},
+  ): Promise<Recovered | undefined> {
+    const { expectedLastSeq, subjectUserId } = options;
+    const request = { windowId, packId: pack.packId, invalid, expectedLastSeq, subjectUserId, requestId: requestId(options) };
+    const answer = await this.call(method.reportResponse, request, options);
+    return answer.pack && recoveredOf(answer);
+  }
+
+  /**
    * Return the original of a ref that a pack, a receipt or a recall printed: "m37" is a message, "m37/2" its second part ("m37/0" its
    * content), "m37..m58" are messages, "m37.0" is a passage.
    *
@@ -276,6 +383,37 @@ export abstract class WindowCalls extends TaskCalls {
   async getState(windowId: string, options: { sections?: string[] } & ContextOptions = {}): Promise<StateEntry[]> {
     const { sections, subjectUserId } = options;
     return (await this.call(method.getState, { windowId, sections, subjectUserId }, options)).entries.map(stateEntryOf);
+  }
+
+  /**
+   * Yield what changes of a window: breaks of its prefix with their accounts, what came into the state, and the window as it is then. It
+   * goes on from where it was when a replica stops, and ends when the window is closed.
+   *
+   * @param options `epochAfter` is an epoch such as that of the last pack, behind which breaks are told, `entryFrom` the first entry of the
+   *   state; an event says from where on there is more. `untilNow` ends when all is told that is there.
+   * @throws Unauthenticated The key is revoked, or over.
+   */
+  async *watchWindow(
+    windowId: string,
+    options: { epochAfter?: number; entryFrom?: number; untilNow?: boolean } & ContextOptions = {},
+  ): AsyncGenerator<WindowEvent> {
+    const { untilNow, subjectUserId } = options;
+    let epochAfter = options.epochAfter ?? 0;
+    let entryFrom = whole("entry_from", options.entryFrom);
+    for (;;) {
+      let begun = false;
+      try {
+        const request = { windowId, epochAfter, entryFrom, untilNow, subjectUserId };
+        for await (const answer of this.stream(method.watchWindow, request, options)) {
+          begun = true;
+          ({ epochAfter, entryFrom } = answer);
+          if (answer.event.case) yield windowEventOf(answer);
+        }
+        return;
+      } catch (error) {
+        if (!begun || !(error instanceof Unavailable)) throw error;
+      }
+    }
   }
 
   /**

@@ -35,6 +35,33 @@ export interface WrittenRow {
   existed: boolean;
 }
 
+/** What became of a node or an edge: what to read again, not what it was. */
+export interface Change {
+  /** "changed": it is new, too. */
+  kind: "changed" | "removed";
+  /** Empty: it is an edge. */
+  nodeId: string;
+  edgeId: string;
+  graphName: string;
+  /** Of a node. */
+  generalTypeName: string;
+  specificTypeName: string;
+  /** Of an edge. */
+  edgeType: string;
+  fromNodeId: string;
+  toNodeId: string;
+  changedAt: string;
+}
+
+/** Changes in their order, each node and each edge once. */
+export interface ChangePage {
+  changes: Change[];
+  /** Where to go on, now or later: to be kept once the changes are dealt with. */
+  nextPlace: string;
+  /** There is more already. */
+  hasMore: boolean;
+}
+
 /** An RPC is one method. */
 export abstract class GraphCalls extends EdgeCalls {
   /**
@@ -88,6 +115,29 @@ export abstract class GraphCalls extends EdgeCalls {
         return [page.edgeTypes.map(({ edgeType, edges }) => ({ edgeType, edges: Number(edges) })), page.nextPageToken];
       }),
     );
+  }
+
+  /**
+   * Keep what changes from now on, and return the place from which `listChanges` tells it. Whoever reads all that it wants after
+   * this, and then lists from the place, misses nothing. A repeat returns the place that is reached by then. Needs the scope `admin`.
+   *
+   * @throws Unavailable A write that began before is under way for too long.
+   */
+  async startChanges(options: CallOptions = {}): Promise<string> {
+    return (await this.call(graph.startChanges, {}, options)).place;
+  }
+
+  /**
+   * What changed behind a place, in an order in which nothing that is written late is missed. Keep `nextPlace` once the changes are
+   * dealt with, and go on from it: at once if there `hasMore`, else later. Without a place: no changes, and the place of now.
+   *
+   * @throws ChangesNotStarted `startChanges` was not called, or has not answered yet.
+   * @throws ChangesExpired Changes behind the place are forgotten: take a new place, then read everything anew.
+   */
+  async listChanges(place = "", options: { pageSize?: number } & CallOptions = {}): Promise<ChangePage> {
+    const { pageSize } = options;
+    const page = await this.call(graph.listChanges, { place, pageSize }, options);
+    return { changes: page.changes.map(change), nextPlace: page.nextPlace, hasMore: page.hasMore };
   }
 
   /**
@@ -152,4 +202,11 @@ export abstract class GraphCalls extends EdgeCalls {
 function writtenRow(message: pb.WrittenRow): WrittenRow {
   const { id, existed, seq, createdAt } = message;
   return { id, existed, seq: Number(seq), createdAt: timeText(createdAt) };
+}
+
+function change(message: pb.Change): Change {
+  const { nodeId, edgeId, graphName, generalTypeName, specificTypeName, edgeType, fromNodeId, toNodeId } = message;
+  const kind = message.kind === pb.ChangeKind.REMOVED ? "removed" : "changed";
+  const changedAt = timeText(message.changedAt);
+  return { kind, nodeId, edgeId, graphName, generalTypeName, specificTypeName, edgeType, fromNodeId, toNodeId, changedAt };
 }

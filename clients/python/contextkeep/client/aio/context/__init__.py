@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
+from contextkeep.client.aio.context.agents import AgentCalls
 from contextkeep.client.aio.context.blobs import BlobCalls
 from contextkeep.client.aio.context.contexts import ContextCalls
 from contextkeep.client.aio.context.history import HistoryCalls
+from contextkeep.client.aio.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
+from contextkeep.client.aio.context.mcp_servers import McpServerCalls
+from contextkeep.client.aio.context.memories import MemoryCalls
 from contextkeep.client.aio.context.query import QueryCalls
 from contextkeep.client.aio.context.records import RecordCalls
 from contextkeep.client.aio.context.search import SearchCalls
 from contextkeep.client.aio.context.tasks import TaskCalls
 from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
+from contextkeep.client.aio.context.wiki import WikiCalls
 from contextkeep.client.aio.context.windows import WindowCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
@@ -31,6 +37,11 @@ class AsyncContextClient(
     ContextCalls,
     TaskCalls,
     WindowCalls,
+    MemoryCalls,
+    WikiCalls,
+    AgentCalls,
+    KnowledgeBaseCalls,
+    McpServerCalls,
     QueryCalls,
     HistoryCalls,
     MappingCalls,
@@ -71,7 +82,15 @@ class AsyncContextClient(
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ContextQueryStub, ToolsStub],
+            stubs=[
+                WorkingMemoryStub,
+                ChatHistoryStub,
+                ContextsStub,
+                ContextWindowsStub,
+                KnowledgeStub,
+                ContextQueryStub,
+                ToolsStub,
+            ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

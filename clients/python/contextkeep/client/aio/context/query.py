@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from datetime import datetime
+from typing import Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import QUERY_DEPTHS, QUERY_MODES, QUERY_SCOPES, Id, QueryDepth, QueryMode, QueryScope
+from contextkeep.client._messages import (
+    Id,
+    MemoryQueryMode,
+    QueryDepth,
+    QueryMode,
+    QueryScope,
+)
+from contextkeep.client._query_messages import QueryOptions, question_request
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import context_query_pb2 as query_pb
-from contextkeep.values import ContextProvider, QueriedContext
+from contextkeep.values import (
+    ComparedTests,
+    ContextProvider,
+    ProviderSetting,
+    QueriedContext,
+    QueryEvent,
+    QueryPolicy,
+    SourceTest,
+)
 
 
 class QueryCalls(AsyncClient):
@@ -26,11 +43,14 @@ class QueryCalls(AsyncClient):
         provider_ids: Sequence[str] | None = None,
         families: Sequence[str] | None = None,
         node_ids: Sequence[Id] | None = None,
+        memory_mode: MemoryQueryMode | None = None,
         context_ids: Sequence[Id] = (),
         tokens_max: int = 0,
         time_from: datetime | None = None,
         time_to: datetime | None = None,
         explain: bool = False,
+        expand_refs: Sequence[str] = (),
+        agent_id: str = "",
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> QueriedContext:
@@ -47,51 +67,260 @@ class QueryCalls(AsyncClient):
             provider_ids: Whom to ask. With `families` those of either; both None: who is asked by default.
             families: Of each, all providers.
             node_ids: For the provider workspace: whose files are searched, up to 20. None: all.
+            memory_mode: For the provider memory: "recall": a hit for each; "reflect": one statement. None: its default.
             context_ids: For the provider context: which ones are searched, up to 16.
             tokens_max: Also return `prompt_text` of so many tokens at most. 0: none.
             time_from: Only hits from this time on, with its zone.
             time_to: Only hits before this time.
             explain: Also return what each provider gave.
+            expand_refs: Also return the whole text of these hits of earlier answers, up to 20.
+            agent_id: For which agent: its policy holds, and its files are searched. Empty: the key's, if there is one.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline, before which the answer comes with what there is; None: the client's.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
             LimitExceeded: too much is named.
+            AgentNotFound: there is no such agent that you may name.
+            ProviderNotAllowed: the agent may not ask what is named.
             PermissionDenied: the user is another one's.
         """
-        selection = None
-        if provider_ids is not None or families is not None:
-            selection = query_pb.ProviderSelection(
-                ids=messages.texts("provider_ids", provider_ids or ()),
-                families=messages.texts("families", families or ()),
-            )
-        options = None
-        if node_ids is not None:
-            options = query_pb.ProviderOptions(
-                workspace=query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
-            )
-        request = query_pb.QueryContextRequest(
-            query=query,
-            mode=messages.choice("mode", mode, QUERY_MODES),
-            scope=messages.choice("scope", scope, QUERY_SCOPES),
-            depth=messages.choice("depth", depth, QUERY_DEPTHS),
+        request = question_request(
+            query,
+            mode=mode,
+            scope=scope,
+            depth=depth,
             limit=limit,
-            providers=selection,
-            provider_options=options,
-            context_ids=messages.ids("context_ids", context_ids),
+            provider_ids=provider_ids,
+            families=families,
+            node_ids=node_ids,
+            memory_mode=memory_mode,
+            context_ids=context_ids,
             tokens_max=tokens_max,
-            time_from=messages.to_timestamp("time_from", time_from),
-            time_to=messages.to_timestamp("time_to", time_to),
+            time_from=time_from,
+            time_to=time_to,
             explain=explain,
+            expand_refs=expand_refs,
+            agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
         return QueriedContext.from_proto(await self.call("QueryContext", request, timeout_s=timeout_s))
 
-    async def list_context_providers(self, *, timeout_s: float | None = None) -> list[ContextProvider]:
-        """Return the sources that can be asked, by id."""
-        request = query_pb.ListContextProvidersRequest()
+    async def stream_query_context(
+        self, query: str, *, timeout_s: float | None = None, **asked: Unpack[QueryOptions]
+    ) -> AsyncGenerator[QueryEvent, None]:
+        """Ask as `query_context`, and yield what each source answered when it has; last comes what that returns.
+
+        Leave it early, and the sources that have not answered are cancelled.
+
+        Args:
+            query: Not blank, up to 8,000 characters.
+            timeout_s: Deadline of the whole, before which the answer comes with what there is; None: the client's.
+            **asked: As of `query_context`.
+
+        Raises:
+            InvalidArgument: the question is blank, or something in it is unknown; the field is named.
+            LimitExceeded: too much is named.
+            AgentNotFound: there is no such agent that you may name.
+            ProviderNotAllowed: the agent may not ask what is named.
+            PermissionDenied: the user is another one's.
+        """
+        within_s = self._options.timeout_s if timeout_s is None else timeout_s
+        answers = self.stream("StreamQueryContext", question_request(query, **asked), timeout_s=within_s)
+        async with aclosing(answers):
+            async for answer in answers:
+                yield QueryEvent.from_proto(answer)
+
+    async def list_context_providers(
+        self, *, agent_id: str = "", timeout_s: float | None = None
+    ) -> list[ContextProvider]:
+        """Return the sources that can be asked, by id.
+
+        Args:
+            agent_id: As that agent has them. Empty: the key's, if there is one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentNotFound: there is no such agent that you may name.
+        """
+        request = query_pb.ListContextProvidersRequest(agent_id=agent_id)
         response: query_pb.ListContextProvidersResponse = await self.call(
             "ListContextProviders", request, timeout_s=timeout_s
         )
         return [ContextProvider.from_proto(one) for one in response.providers]
+
+    async def run_source_test(
+        self,
+        query: str,
+        *,
+        label: str = "",
+        mode: QueryMode = "results",
+        scope: QueryScope = "auto",
+        depth: QueryDepth = "quick",
+        limit: int = 20,
+        provider_ids: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
+        node_ids: Sequence[Id] | None = None,
+        memory_mode: MemoryQueryMode | None = None,
+        context_ids: Sequence[Id] = (),
+        agent_id: str = "",
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> SourceTest:
+        """Ask a question as `query_context` does, keep all that comes back, and return it; needs the scope admin.
+
+        Args:
+            query: As of `query_context`, as all below.
+            label: What the test is called.
+            mode: "results" or "answer".
+            scope: "auto", "personal" or "team".
+            depth: "quick" or "deep".
+            limit: Hits, 1 to 50.
+            provider_ids: Whom to ask.
+            families: Of each, all providers.
+            node_ids: Whose files are searched.
+            memory_mode: "recall" or "reflect".
+            context_ids: Which contexts are searched.
+            agent_id: For which agent.
+            subject_user_id: For which user; the key needs the scope delegate, too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentNotFound: there is no such agent.
+            ProviderNotAllowed: the agent may not ask what is named.
+            PermissionDenied: the key lacks the scope, or is bound.
+        """
+        question = question_request(
+            query,
+            mode=mode,
+            scope=scope,
+            depth=depth,
+            limit=limit,
+            provider_ids=provider_ids,
+            families=families,
+            node_ids=node_ids,
+            memory_mode=memory_mode,
+            context_ids=context_ids,
+            explain=True,
+            agent_id=agent_id,
+            subject_user_id=subject_user_id,
+        )
+        request = query_pb.RunSourceTestRequest(question=question, label=label)
+        response: query_pb.RunSourceTestResponse = await self.call("RunSourceTest", request, timeout_s=timeout_s)
+        return SourceTest.from_proto(response.test)
+
+    async def replay_source_test(self, test_id: Id, *, label: str = "", timeout_s: float | None = None) -> SourceTest:
+        """Ask the question of a test again, keep all that comes back, and return it.
+
+        Raises:
+            SourceTestNotFound: there is no such test.
+        """
+        request = query_pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
+        response: query_pb.RunSourceTestResponse = await self.call("RunSourceTest", request, timeout_s=timeout_s)
+        return SourceTest.from_proto(response.test)
+
+    async def list_source_tests(
+        self, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[SourceTest, None]:
+        """Yield the tests that are kept without their answers, the newest first, following the pages."""
+        request = query_pb.ListSourceTestsRequest(page_size=page_size)
+        while True:
+            page: query_pb.ListSourceTestsResponse = await self.call("ListSourceTests", request, timeout_s=timeout_s)
+            for test in page.tests:
+                yield SourceTest.from_proto(test)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def get_source_test(self, test_id: Id, *, timeout_s: float | None = None) -> SourceTest:
+        """Return a test with its answer.
+
+        Raises:
+            SourceTestNotFound: there is no such test.
+        """
+        request = query_pb.GetSourceTestRequest(test_id=str(test_id))
+        response: query_pb.GetSourceTestResponse = await self.call("GetSourceTest", request, timeout_s=timeout_s)
+        return SourceTest.from_proto(response.test)
+
+    async def compare_source_tests(
+        self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None
+    ) -> ComparedTests:
+        """Return what two tests differ in.
+
+        Raises:
+            SourceTestNotFound: there is no such test.
+        """
+        request = query_pb.CompareSourceTestsRequest(test_id=str(test_id), other_test_id=str(other_test_id))
+        return ComparedTests.from_proto(await self.call("CompareSourceTests", request, timeout_s=timeout_s))
+
+    async def delete_source_test(self, test_id: Id, *, timeout_s: float | None = None) -> None:
+        """Remove a test.
+
+        Raises:
+            SourceTestNotFound: there is no such test.
+        """
+        await self.call("DeleteSourceTest", query_pb.DeleteSourceTestRequest(test_id=str(test_id)), timeout_s=timeout_s)
+
+    async def get_query_policy(
+        self, *, agent_id: str = "", subject_user_id: str = "", timeout_s: float | None = None
+    ) -> QueryPolicy:
+        """Return what would hold for a question now: who may be asked, who is by default, and where files are searched.
+
+        Args:
+            agent_id: For which agent. Empty: the key's, if there is one.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentNotFound: there is no such agent that you may name.
+            PermissionDenied: the user is another one's.
+        """
+        request = query_pb.GetQueryPolicyRequest(subject_user_id=subject_user_id, agent_id=agent_id)
+        return QueryPolicy.from_proto(await self.call("GetQueryPolicy", request, timeout_s=timeout_s))
+
+    async def update_provider_setting(
+        self,
+        provider_id: str,
+        *,
+        enabled: bool | None = None,
+        is_default: bool | None = None,
+        deadline_ms: int | None = None,
+        node_ids: Sequence[Id] | None = None,
+        reset: Sequence[str] = (),
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> ProviderSetting:
+        """Say something of a provider for the whole tenant, and return all that is said of it then.
+
+        Args:
+            provider_id: Which.
+            enabled: Whether it may be asked. None, here and below: as it was.
+            is_default: Whether it is asked where a question selects none.
+            deadline_ms: How long it has: 1 to 60,000.
+            node_ids: Of the workspace: below which nodes is searched if a question names none. Empty: all.
+            reset: What is as the provider has it again: "enabled", "is_default", "deadline_ms", "workspace".
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: there is no such provider, or this cannot be said of it.
+            PermissionDenied: the key lacks the scope admin, or is bound.
+        """
+        workspace = None
+        if node_ids is not None:
+            workspace = query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
+        request = query_pb.UpdateProviderSettingRequest(
+            setting=query_pb.ProviderSetting(
+                provider_id=provider_id,
+                enabled=enabled,
+                is_default=is_default,
+                deadline_ms=deadline_ms,
+                workspace=workspace,
+            ),
+            reset=messages.texts("reset", reset),
+            request_id=messages.new_request_id(request_id),
+        )
+        response: query_pb.UpdateProviderSettingResponse = await self.call(
+            "UpdateProviderSetting", request, timeout_s=timeout_s
+        )
+        return ProviderSetting.from_proto(response.setting)

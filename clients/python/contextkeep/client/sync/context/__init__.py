@@ -5,21 +5,27 @@ from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
+from contextkeep.client.sync.context.agents import AgentCalls
 from contextkeep.client.sync.context.blobs import BlobCalls
 from contextkeep.client.sync.context.contexts import ContextCalls
 from contextkeep.client.sync.context.history import HistoryCalls
+from contextkeep.client.sync.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
+from contextkeep.client.sync.context.mcp_servers import McpServerCalls
+from contextkeep.client.sync.context.memories import MemoryCalls
 from contextkeep.client.sync.context.query import QueryCalls
 from contextkeep.client.sync.context.records import RecordCalls
 from contextkeep.client.sync.context.search import SearchCalls
 from contextkeep.client.sync.context.tasks import TaskCalls
 from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
+from contextkeep.client.sync.context.wiki import WikiCalls
 from contextkeep.client.sync.context.windows import WindowCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
@@ -32,6 +38,11 @@ class ContextClient(
     ContextCalls,
     TaskCalls,
     WindowCalls,
+    MemoryCalls,
+    WikiCalls,
+    AgentCalls,
+    KnowledgeBaseCalls,
+    McpServerCalls,
     QueryCalls,
     HistoryCalls,
     MappingCalls,
@@ -72,7 +83,15 @@ class ContextClient(
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ContextQueryStub, ToolsStub],
+            stubs=[
+                WorkingMemoryStub,
+                ChatHistoryStub,
+                ContextsStub,
+                ContextWindowsStub,
+                KnowledgeStub,
+                ContextQueryStub,
+                ToolsStub,
+            ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

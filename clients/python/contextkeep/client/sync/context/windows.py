@@ -4,26 +4,32 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id, MessageFormat
-from contextkeep.client._window_messages import window_config
+from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json, window_config
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.errors import Unavailable
 from contextkeep.inputs import RecallFilter, StateEntryInput
 from contextkeep.values import (
     Calibrated,
+    Checkpoint,
     CompressionProfile,
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
     Original,
     Pack,
+    Recovered,
+    RolledBack,
     StateEntry,
     Window,
     WindowConfig,
+    WindowEvent,
     WindowHit,
     WindowStats,
 )
@@ -83,7 +89,7 @@ class WindowCalls(Client):
             context_tokens=context_tokens,
             format=messages.choice("message_format", message_format, messages.FORMATS) if message_format else None,
             system_prompt=system_prompt,
-            tools_json="" if tools is None else messages.to_json("tools", list(tools)),
+            tools_json="" if tools is None else tools_json(tools),
             goal=goal,
             token_budget=token_budget,
             output_reservation=output_reservation,
@@ -178,19 +184,26 @@ class WindowCalls(Client):
         system_prompt: str | None = None,
         tools: Sequence[Any] | None = None,
         goal: str | None = None,
+        token_budget: float | None = None,
+        output_reservation: int | None = None,
+        config: WindowConfig | None = None,
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Window:
-        """Change what stands in front of all that a window shows, and return it; the same again changes nothing.
+        """Change what a window shows in front of all, or its config, and return it; the same again changes nothing.
 
-        It breaks the prefix of the window's packs. Behind another goal the window folds, if there is something to fold.
+        A change in front breaks the prefix of the window's packs. Behind another goal the window folds, if there is
+        something to fold. Another budget or config breaks nothing, and holds from the next pack on.
 
         Args:
             window_id: Which.
             system_prompt: See `open_window`. None: as it is; empty: none.
             tools: Likewise.
             goal: Likewise.
+            token_budget: See `open_window`. None: as it is; 0: 0.8.
+            output_reservation: Likewise; 0: 4,096.
+            config: What of it is other now; what is None in it stays as it is.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -198,13 +211,18 @@ class WindowCalls(Client):
         Raises:
             WindowNotFound: there is none.
             WindowClosed: it is closed.
-            BudgetTooSmall: with what is pinned it does not fit: `least` in the metadata.
+            BudgetTooSmall: it does not fit, with what is pinned and what must be there of the state: `least` in the
+                metadata.
+            InvalidArgument: a number cannot be.
         """
         request = windows_pb.UpdateWindowRequest(
             window_id=messages.to_id(window_id),
             system_prompt=system_prompt,
-            tools_json=None if tools is None else messages.to_json("tools", list(tools)) if tools else "",
+            tools_json=None if tools is None else tools_json(tools),
             goal=goal,
+            token_budget=token_budget,
+            output_reservation=output_reservation,
+            config=window_config(config),
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
@@ -348,8 +366,7 @@ class WindowCalls(Client):
             window_id=messages.to_id(window_id),
             without_recall=without_recall,
             subject_user_id=subject_user_id,
-            if_prefix_sha=since.prefix_sha if since else "",
-            if_prefix_bytes=since.prefix_bytes if since else 0,
+            **prefix_of(since),
         )
         return Pack.from_proto(self.call("Pack", request, timeout_s=timeout_s), since)
 
@@ -379,6 +396,208 @@ class WindowCalls(Client):
         )
         response: windows_pb.FoldResponse = self.call("Fold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
+
+    def prepare_fold(
+        self,
+        window_id: Id,
+        *,
+        expected_epoch: int | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> FoldReceipt:
+        """Work out a fold beside the calls of a model, and return what it does if nothing comes until it is committed.
+
+        Packs stay what they are. It holds as long as the epoch; a later one takes its place.
+
+        Args:
+            window_id: Which.
+            expected_epoch: Of the pack that it is for; None: any.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            FoldStale: it has another epoch than was expected.
+            FoldNoProgress: there is nothing to fold.
+        """
+        request = windows_pb.PrepareFoldRequest(
+            window_id=messages.to_id(window_id),
+            expected_epoch=expected_epoch,
+            subject_user_id=subject_user_id,
+        )
+        response: windows_pb.PrepareFoldResponse = self.call("PrepareFold", request, timeout_s=timeout_s)
+        return FoldReceipt.from_proto(response.receipt)
+
+    def commit_fold(
+        self,
+        window_id: Id,
+        *,
+        expected_epoch: int | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> FoldReceipt:
+        """Fold a window as was prepared, and return the account.
+
+        What came since stays as it is, and the state of the work is written as of now.
+
+        Args:
+            window_id: Which.
+            expected_epoch: Of the pack that it was prepared for; None: that of the last preparation.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            FoldNotPrepared: no fold was prepared.
+            FoldStale: it has another epoch than was expected, or than it had when the fold was prepared: prepare again.
+        """
+        request = windows_pb.CommitFoldRequest(
+            window_id=messages.to_id(window_id),
+            expected_epoch=expected_epoch,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.CommitFoldResponse = self.call("CommitFold", request, timeout_s=timeout_s)
+        return FoldReceipt.from_proto(response.receipt)
+
+    def create_checkpoint(
+        self,
+        window_id: Id,
+        label: str = "",
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Checkpoint:
+        """Keep what a window is, but for a step that waits for results, and return the way back.
+
+        Packs stay what they are.
+
+        Args:
+            window_id: Which.
+            label: Up to 200 characters, for whoever lists them.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+        """
+        request = windows_pb.CreateCheckpointRequest(
+            window_id=messages.to_id(window_id),
+            label=label,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.CreateCheckpointResponse = self.call("CreateCheckpoint", request, timeout_s=timeout_s)
+        return Checkpoint.from_proto(response.checkpoint)
+
+    def list_checkpoints(
+        self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[Checkpoint, None, None]:
+        """Yield the checkpoints of a window, the newest first, following the pages.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.ListCheckpointsRequest(
+            window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: windows_pb.ListCheckpointsResponse = self.call("ListCheckpoints", request, timeout_s=timeout_s)
+            for checkpoint in page.checkpoints:
+                yield Checkpoint.from_proto(checkpoint)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def rollback(
+        self,
+        window_id: Id,
+        checkpoint: int,
+        *,
+        expected_last_seq: int,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> RolledBack:
+        """Make a window what it was at a checkpoint, and return what that did.
+
+        Messages behind the checkpoint are left out of the window. They stay in the log: what of them shall be known is
+        sent again, as new messages.
+
+        Args:
+            window_id: Which.
+            checkpoint: Its number.
+            expected_last_seq: The newest message of the log that you know, such as `last_seq` of the last pack.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            CheckpointNotFound: it has no such checkpoint, or no longer.
+            LogMoved: the log has messages behind that one; nothing was done.
+        """
+        request = windows_pb.RollbackRequest(
+            window_id=messages.to_id(window_id),
+            checkpoint=checkpoint,
+            expected_last_seq=expected_last_seq,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.RollbackResponse = self.call("Rollback", request, timeout_s=timeout_s)
+        return RolledBack.from_proto(response)
+
+    def report_response(
+        self,
+        window_id: Id,
+        pack: Pack,
+        *,
+        invalid: bool,
+        expected_last_seq: int | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Recovered | None:
+        """Say what came of a pack, and return what to try again with; None: its response was valid.
+
+        An invalid one takes back what led to it: the window goes back to its last checkpoint before the pack, and what
+        is out of sight around the pack's last messages is recalled. `recovery_strategy` of its config says what is left
+        out.
+
+        Args:
+            window_id: Which.
+            pack: That the model was asked with.
+            invalid: Its response is of no use.
+            expected_last_seq: The newest message of the log that you know, such as the response, if it was appended;
+                None: the last of the pack.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again rolls back no more. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            InvalidArgument: the window has had no such pack.
+            LogMoved: the log has messages behind the one that you know; nothing was done.
+        """
+        request = windows_pb.ReportResponseRequest(
+            window_id=messages.to_id(window_id),
+            pack_id=pack_id_of(pack),
+            invalid=invalid,
+            expected_last_seq=expected_last_seq,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.ReportResponseResponse = self.call("ReportResponse", request, timeout_s=timeout_s)
+        return Recovered.from_proto(response) if response.HasField("pack") else None
 
     def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
         """Return the original of a ref that a pack, a receipt or a recall printed.
@@ -496,6 +715,54 @@ class WindowCalls(Client):
         )
         response: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
         return [StateEntry.from_proto(entry) for entry in response.entries]
+
+    def watch_window(
+        self,
+        window_id: Id,
+        *,
+        epoch_after: int = 0,
+        entry_from: int = 0,
+        until_now: bool = False,
+        subject_user_id: str = "",
+    ) -> Generator[WindowEvent, None, None]:
+        """Yield what changes of a window: breaks of its prefix, what came into the state, the window as it is then.
+
+        It goes on from where it was when a replica stops, and ends when the window is closed.
+
+        Args:
+            window_id: Which.
+            epoch_after: Breaks behind this epoch, such as that of the last pack. 0: all.
+            entry_from: The first entry of the state. 0: all that hold. A `WindowEvent` has both for the next call.
+            until_now: End when all is told that is there.
+            subject_user_id: For which user a key without one calls.
+
+        Raises:
+            WindowNotFound: there is none, or none any more.
+            Unauthenticated: the key is revoked, or over.
+            TooManyCalls: there are as many watches as there may be.
+            Unavailable: no replica answers.
+        """
+        request = windows_pb.WatchWindowRequest(
+            window_id=messages.to_id(window_id),
+            epoch_after=epoch_after,
+            entry_from=entry_from,
+            until_now=until_now,
+            subject_user_id=subject_user_id,
+        )
+        while True:
+            begun = False
+            try:
+                answers = self.stream("WatchWindow", request)
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        request.epoch_after, request.entry_from = answer.epoch_after, answer.entry_from
+                        if answer.WhichOneof("event"):
+                            yield WindowEvent.from_proto(answer)
+                return
+            except Unavailable:
+                if not begun:
+                    raise
 
     def record_usage(
         self,

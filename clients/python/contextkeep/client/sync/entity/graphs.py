@@ -16,7 +16,15 @@ from contextkeep.client.sync.client import Client
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
-from contextkeep.values import EdgeTypeCount, ExportedGraph, GraphCount, ImportedGraph, WrittenGraph, WrittenRow
+from contextkeep.values import (
+    ChangePage,
+    EdgeTypeCount,
+    ExportedGraph,
+    GraphCount,
+    ImportedGraph,
+    WrittenGraph,
+    WrittenRow,
+)
 
 
 class GraphCalls(Client):
@@ -91,6 +99,43 @@ class GraphCalls(Client):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def start_changes(self, *, timeout_s: float | None = None) -> str:
+        """Keep what changes from now on, and return the place from which `list_changes` tells it.
+
+        Whoever reads all that it wants after this, and then lists from the place, misses nothing. A repeat changes
+        nothing and returns the place that is reached by then. Needs a key with the scope `admin`.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            PermissionDenied: the key lacks the scope; or it is bound, and nothing is kept yet.
+            Unavailable: a write that began before is under way for too long.
+        """
+        answer: graph_pb.StartChangesResponse = self.call(
+            "StartChanges", graph_pb.StartChangesRequest(), timeout_s=timeout_s
+        )
+        return answer.place
+
+    def list_changes(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
+        """Return what changed behind a place: nodes and edges, in an order in which nothing late is missed.
+
+        Keep `next_place` of the answer once its changes are dealt with, and go on from it: at once if the answer
+        `has_more`, else later.
+
+        Args:
+            place: Of `start_changes`, or of an answer before. Empty: no changes, and the place that is reached now.
+            page_size: Changes at most; 0: 100.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ChangesNotStarted: `start_changes` was not called, or has not answered yet.
+            ChangesExpired: changes behind the place are forgotten. Take a new place, then read everything anew.
+            InvalidPageToken: the place is malformed, or of another tenant.
+        """
+        request = graph_pb.ListChangesRequest(place=place, page_size=page_size)
+        return ChangePage.from_proto(self.call("ListChanges", request, timeout_s=timeout_s))
 
     def import_graph(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None

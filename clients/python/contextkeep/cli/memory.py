@@ -1,0 +1,226 @@
+"""`contextkeep memory`: what is kept about a user, across contexts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import Session, command, confirm, limit_option, subject_option, yes_option
+from contextkeep.cli._lines import TIME
+from contextkeep.cli._output import Format, Output
+from contextkeep.client._messages import MEMORY_KINDS, MemoryKind
+from contextkeep.values import Experience, Memory, MemorySource
+
+_SAID = (
+    click.option("--kind", type=click.Choice(list(MEMORY_KINDS)), help="What it is; else a fact."),
+    click.option("--key", help="What it is about: a newer one of the same key supersedes it."),
+    click.option("--confidence", type=click.FloatRange(0, 1), help="How sure it is."),
+    click.option("--happened-at", type=TIME, help="When, as in 2026-01-31T12:00:00Z; else now."),
+    click.option("--source", "label", default="", help="Where it comes from, such as a file's name."),
+    click.option("--source-uri", "uri", default="", help="Where that can be read."),
+    click.option("--source-context", "context_id", default="", help="The conversation it comes from."),
+    click.option("--goal", default="", help="Of an experience: what was tried."),
+    click.option("--outcome", default="", help="Of an experience: what came of it."),
+    click.option("--quality", type=click.FloatRange(0, 1), help="Of an experience: how well it went."),
+)
+
+_WHICH = (
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(MEMORY_KINDS)), help="May be repeated."),
+    click.option("--key", default="", help="Only what is about this."),
+    click.option("--holding", "holding_only", is_flag=True, help="Without those that are superseded."),
+    click.option("--from", "happened_from", type=TIME, help="Happened then or later."),
+    click.option("--to", "happened_to", type=TIME, help="Happened before."),
+)
+_ROW = ("memory_id", "kind", "key", "text", "happened_at", "superseded_by")
+
+
+@click.group(
+    epilog="\b\nExample:\n  contextkeep memory retain 'Ada lives in Paris.' --user ada",
+)
+def memory() -> None:
+    """What is kept about a user, across contexts."""
+
+
+@command(
+    click.argument("text"),
+    *_SAID,
+    subject_option,
+    name="retain",
+    group=memory,
+    example="""
+contextkeep memory retain 'Ada lives in Paris.' --key home_town --user ada
+contextkeep memory retain 'Ask before moving it.' --kind experience --goal 'move a meeting' --quality 0.2 --user ada
+""",
+)
+def retain(
+    session: Session,
+    output: Output,
+    *,
+    text: str,
+    kind: MemoryKind | None,
+    key: str | None,
+    confidence: float | None,
+    happened_at: datetime | None,
+    subject_user_id: str,
+    **given: Any,
+) -> None:
+    """Keep a statement about a user."""
+    source, experience = _source(**given), _experience(**given)
+    output.one(
+        session.context.retain_memory(
+            text,
+            kind=kind or "fact",
+            key=key or "",
+            confidence=confidence,
+            source=source,
+            happened_at=happened_at,
+            experience=experience,
+            subject_user_id=subject_user_id,
+        )
+    )
+
+
+@command(
+    click.argument("query"),
+    *_WHICH,
+    click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Memories."),
+    subject_option,
+    name="recall",
+    group=memory,
+    example="contextkeep memory recall 'Where does Ada live?' --user ada",
+)
+def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
+    """Find what matters to a question."""
+    found = session.context.recall_memories(query, kinds=kinds, **given)
+    if output.format is Format.JSON:
+        output.many(found)
+        return
+    output.many([{"score": round(one.score, 3), **_row(one.memory)} for one in found], "score", *_ROW)
+
+
+@command(
+    click.argument("query"),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(MEMORY_KINDS)), help="May be repeated."),
+    click.option("--limit", type=click.IntRange(1, 20), default=8, show_default=True, help="Sentences."),
+    subject_option,
+    name="reflect",
+    group=memory,
+    example="contextkeep memory reflect 'Where does Ada live?' --user ada",
+)
+def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
+    """Say in one statement what is remembered."""
+    found = session.context.reflect_memories(query, kinds=kinds, **given)
+    if output.format is not Format.TABLE:
+        output.one(found)
+        return
+    click.echo(found.statement or "Nothing is remembered.")
+
+
+@command(
+    *_WHICH,
+    subject_option,
+    limit_option(),
+    name="list",
+    group=memory,
+    example="contextkeep memory list --holding --user ada",
+)
+def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **given: Any) -> None:
+    """List memories, those that were retained last first."""
+    found = islice(session.context.list_memories(kinds=kinds, page_size=min(limit, 500), **given), limit)
+    output.many(found if output.format is Format.JSON else map(_row, found), *_ROW)
+
+
+@command(
+    click.argument("memory_id"),
+    click.option("--text", help="What it says."),
+    *_SAID,
+    click.option("--version", "expected_version", type=click.IntRange(0), default=0, help="Only if it is this one."),
+    subject_option,
+    name="update",
+    group=memory,
+    example="contextkeep memory update 0197f1f2-0000-7000-8000-000000000008 --text 'Ada lives in Rome.' --user ada",
+)
+def update(
+    session: Session,
+    output: Output,
+    *,
+    memory_id: str,
+    text: str | None,
+    kind: MemoryKind | None,
+    key: str | None,
+    confidence: float | None,
+    happened_at: datetime | None,
+    expected_version: int,
+    subject_user_id: str,
+    **given: Any,
+) -> None:
+    """Correct a memory."""
+    source, experience = _source(**given), _experience(**given)
+    if all(one is None for one in (text, kind, key, confidence, happened_at, source, experience)):
+        raise click.UsageError("say what to change: --text, --kind, --key, ...")
+    output.one(
+        session.context.update_memory(
+            memory_id,
+            text=text,
+            kind=kind,
+            key=key,
+            confidence=confidence,
+            source=source,
+            happened_at=happened_at,
+            experience=experience,
+            expected_version=expected_version,
+            subject_user_id=subject_user_id,
+        )
+    )
+
+
+@command(
+    click.argument("memory_id"),
+    yes_option,
+    subject_option,
+    name="forget",
+    group=memory,
+    example="contextkeep memory forget 0197f1f2-0000-7000-8000-000000000008 --yes --user ada",
+)
+def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subject_user_id: str) -> None:
+    """Remove a memory for good."""
+    confirm("Forget it?", yes)
+    session.context.forget_memory(memory_id, subject_user_id=subject_user_id)
+    output.one({"memory_id": memory_id, "forgotten": True})
+
+
+@command(
+    click.option("--run", "run_context_ids", multiple=True, help="Promote the lessons of this run; may be repeated."),
+    click.option("--plan", default="", help="Do what a dry run said, for the same runs."),
+    subject_option,
+    name="consolidate",
+    group=memory,
+    example="contextkeep memory consolidate --user ada",
+)
+def consolidate(session: Session, output: Output, **given: Any) -> None:
+    """Merge duplicates, promote lessons: a dry run first."""
+    output.one(session.context.consolidate_memories(**given))
+
+
+def _row(one: Memory) -> dict[str, Any]:
+    return {
+        "memory_id": one.memory_id,
+        "kind": one.kind,
+        "key": one.key,
+        "text": " ".join(one.text.split()),
+        "happened_at": one.happened_at,
+        "superseded_by": one.superseded_by,
+    }
+
+
+def _source(*, label: str, uri: str, context_id: str, **_: Any) -> MemorySource | None:
+    return MemorySource(label=label, uri=uri, context_id=context_id) if label or uri or context_id else None
+
+
+def _experience(*, goal: str, outcome: str, quality: float | None, **_: Any) -> Experience | None:
+    if not goal and not outcome and quality is None:
+        return None
+    return Experience(goal=goal, outcome=outcome, quality=quality)

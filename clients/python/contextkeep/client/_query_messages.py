@@ -1,0 +1,99 @@
+"""What a question to every source is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import (
+    MEMORY_QUERY_MODES,
+    QUERY_DEPTHS,
+    QUERY_MODES,
+    QUERY_SCOPES,
+    Id,
+    MemoryQueryMode,
+    QueryDepth,
+    QueryMode,
+    QueryScope,
+)
+from contextkeep.context.v1 import context_query_pb2 as query_pb
+
+
+class QueryOptions(TypedDict, total=False):
+    """Of a question: the arguments of `query_context`."""
+
+    mode: QueryMode
+    scope: QueryScope
+    depth: QueryDepth
+    limit: int
+    provider_ids: Sequence[str] | None
+    families: Sequence[str] | None
+    node_ids: Sequence[Id] | None
+    memory_mode: MemoryQueryMode | None
+    context_ids: Sequence[Id]
+    tokens_max: int
+    time_from: datetime | None
+    time_to: datetime | None
+    explain: bool
+    expand_refs: Sequence[str]
+    agent_id: str
+    subject_user_id: str
+
+
+def question_request(
+    query: str,
+    *,
+    mode: QueryMode = "results",
+    scope: QueryScope = "auto",
+    depth: QueryDepth = "quick",
+    limit: int = 20,
+    provider_ids: Sequence[str] | None = None,
+    families: Sequence[str] | None = None,
+    node_ids: Sequence[Id] | None = None,
+    memory_mode: MemoryQueryMode | None = None,
+    context_ids: Sequence[Id] = (),
+    tokens_max: int = 0,
+    time_from: datetime | None = None,
+    time_to: datetime | None = None,
+    explain: bool = False,
+    expand_refs: Sequence[str] = (),
+    agent_id: str = "",
+    subject_user_id: str = "",
+) -> query_pb.QueryContextRequest:
+    """Return the request of a question.
+
+    Raises:
+        InvalidArgument: an argument is none; it is named.
+    """
+    selection = None
+    if provider_ids is not None or families is not None:
+        selection = query_pb.ProviderSelection(
+            ids=messages.texts("provider_ids", provider_ids or ()),
+            families=messages.texts("families", families or ()),
+        )
+    options = None
+    if node_ids is not None or memory_mode is not None:
+        options = query_pb.ProviderOptions()
+    if options and node_ids is not None:
+        options.workspace.CopyFrom(query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids)))
+    if options and memory_mode is not None:
+        options.memory.query_mode = messages.choice("memory_mode", memory_mode, MEMORY_QUERY_MODES)
+    return query_pb.QueryContextRequest(
+        query=query,
+        mode=messages.choice("mode", mode, QUERY_MODES),
+        scope=messages.choice("scope", scope, QUERY_SCOPES),
+        depth=messages.choice("depth", depth, QUERY_DEPTHS),
+        limit=limit,
+        providers=selection,
+        provider_options=options,
+        context_ids=messages.ids("context_ids", context_ids),
+        tokens_max=tokens_max,
+        time_from=messages.to_timestamp("time_from", time_from),
+        time_to=messages.to_timestamp("time_to", time_to),
+        explain=explain,
+        expand_refs=messages.texts("expand_refs", expand_refs),
+        agent_id=agent_id,
+        subject_user_id=subject_user_id,
+    )

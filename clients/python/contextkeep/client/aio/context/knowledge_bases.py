@@ -1,0 +1,193 @@
+"""Knowledge bases, and their documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import AsyncClient
+from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
+from contextkeep.values import Document, KnowledgeBase
+
+_STATES = {
+    "queued": bases_pb.DOCUMENT_STATE_QUEUED,
+    "parsing": bases_pb.DOCUMENT_STATE_PARSING,
+    "indexed": bases_pb.DOCUMENT_STATE_INDEXED,
+    "failed": bases_pb.DOCUMENT_STATE_FAILED,
+}
+
+
+class KnowledgeBaseCalls(AsyncClient):
+    """The RPCs of knowledge bases. Who may not see one is told what he is told of one that is not there."""
+
+    async def put_knowledge_base(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        is_of_tenant: bool = False,
+        app_id: str = "",
+        agent_bundle_id: str = "",
+        graph_name: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> KnowledgeBase:
+        """Write a knowledge base as it is said, whether there was one or not, and return it; its documents stay.
+
+        Args:
+            name: What agents name it by, up to 200 characters.
+            description: Up to 2,000 characters.
+            is_of_tenant: It is asked for everybody of the tenant. Else only for the agents that name it.
+            app_id: A key that is bound to apps sees it if this is one of them. The walls never change.
+            agent_bundle_id: Likewise of an agent bundle.
+            graph_name: Likewise of graphs.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            PermissionDenied: the key lacks the scope admin, or is bound.
+        """
+        said = bases_pb.KnowledgeBaseInput(
+            name=name,
+            description=description,
+            is_of_tenant=is_of_tenant,
+            app_id=app_id,
+            agent_bundle_id=agent_bundle_id,
+            graph_name=graph_name,
+        )
+        request = bases_pb.PutKnowledgeBaseRequest(knowledge_base=said, request_id=messages.new_request_id(request_id))
+        response: bases_pb.PutKnowledgeBaseResponse = await self.call("PutKnowledgeBase", request, timeout_s=timeout_s)
+        return KnowledgeBase.from_proto(response.knowledge_base)
+
+    async def get_knowledge_base(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
+        """Return a knowledge base, and how many of its documents are in which state.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none that you may see.
+        """
+        request = bases_pb.GetKnowledgeBaseRequest(name=name)
+        response: bases_pb.GetKnowledgeBaseResponse = await self.call("GetKnowledgeBase", request, timeout_s=timeout_s)
+        return KnowledgeBase.from_proto(response.knowledge_base)
+
+    async def list_knowledge_bases(
+        self, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[KnowledgeBase, None]:
+        """Yield the knowledge bases that you may see, by name, following the pages.
+
+        Args:
+            page_size: Bases of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
+        while True:
+            page: bases_pb.ListKnowledgeBasesResponse = await self.call(
+                "ListKnowledgeBases", request, timeout_s=timeout_s
+            )
+            for base in page.knowledge_bases:
+                yield KnowledgeBase.from_proto(base)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete_knowledge_base(
+        self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> None:
+        """Remove a knowledge base for good, with its documents; records stay.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none.
+            PermissionDenied: the key lacks the scope admin, or is bound.
+        """
+        request = bases_pb.DeleteKnowledgeBaseRequest(name=name, request_id=messages.new_request_id(request_id))
+        await self.call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
+
+    async def add_document(
+        self,
+        knowledge_base: str,
+        data: bytes | None = None,
+        *,
+        name: str = "",
+        uri: str = "",
+        content_type: str = "",
+        working_memory_id: Id | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Document:
+        """Add a document, and return it before it is read: its `state` says how far that is.
+
+        Args:
+            knowledge_base: The name of a base.
+            data: Up to 3,000,000 bytes. None: it is a record.
+            name: Its title, such as the name of a file, whose ending tells what it is. Empty: the record's.
+            uri: Where it is from, for who follows a hit.
+            content_type: Such as "application/pdf"; of bytes.
+            working_memory_id: A record of working memory that the document follows.
+            request_id: A UUID. The same one again adds nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none that you may see.
+            RecordNotFound: there is none.
+            InvalidArgument: it is neither bytes nor a record, or the record is not open to the base.
+            LimitExceeded: it is too large, or the base has no room.
+        """
+        said = bases_pb.DocumentInput(name=name, uri=uri, content_type=content_type)
+        if data is not None:
+            said.data = data
+        if working_memory_id is not None:
+            said.working_memory_id = messages.to_id(working_memory_id)
+        request = bases_pb.AddDocumentRequest(
+            knowledge_base=knowledge_base, document=said, request_id=messages.new_request_id(request_id)
+        )
+        response: bases_pb.AddDocumentResponse = await self.call("AddDocument", request, timeout_s=timeout_s)
+        return Document.from_proto(response.document)
+
+    async def list_documents(
+        self,
+        knowledge_base: str,
+        *,
+        states: Sequence[str] = (),
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> AsyncGenerator[Document, None]:
+        """Yield the documents of a base, those that were added last first, following the pages.
+
+        Args:
+            knowledge_base: The name of a base.
+            states: Only those that are "queued", "parsing", "indexed" or "failed". Empty: all.
+            page_size: Documents of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none that you may see.
+        """
+        wanted = [messages.choice("states", one, _STATES) for one in messages.texts("states", states)]
+        request = bases_pb.ListDocumentsRequest(knowledge_base=knowledge_base, states=wanted, page_size=page_size)
+        while True:
+            page: bases_pb.ListDocumentsResponse = await self.call("ListDocuments", request, timeout_s=timeout_s)
+            for document in page.documents:
+                yield Document.from_proto(document)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def remove_document(
+        self,
+        knowledge_base: str,
+        document_id: Id,
+        *,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Remove a document for good, with all that finds it; a record stays.
+
+        Raises:
+            KnowledgeBaseNotFound, DocumentNotFound: there is none.
+        """
+        request = bases_pb.RemoveDocumentRequest(
+            knowledge_base=knowledge_base,
+            document_id=messages.to_id(document_id),
+            request_id=messages.new_request_id(request_id),
+        )
+        await self.call("RemoveDocument", request, timeout_s=timeout_s)
