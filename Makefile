@@ -13,10 +13,11 @@ PG ?= 18
 # Each worker takes whole files, in their order, with a Postgres and emulators of its own.
 # Three keep two cores busy: a quarter of a test's time is waiting.
 WORKERS ?= 3
-PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A worker that dies, or hangs and is ended, is replaced, and its test is run again: not for ever.
+PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench bench-peers bench-recall bench-window fuzz clean
+	cel-vectors bench bench-peers bench-query bench-recall bench-window fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,6 +126,9 @@ bench-recall: install ## measure whether what is recalled holds the answer (LOCO
 
 bench-window: install ## measure what a model sees of 10,000 steps, and what it costs (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m tests.bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
+
+bench-query: install ## measure whether one question to every source finds the right one (SEEDS=3 CUSTOMERS=30 SAVE=1)
+	@$(RUN) -m tests.bench.company $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CUSTOMERS),--customers $(CUSTOMERS)) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)

@@ -24,7 +24,7 @@ from typing import Any
 
 import providers
 import psutil
-from long_run import WINDOW_TOKENS, asked, report, worked
+from long_run import WINDOW_TOKENS, asked, report, taken_back, worked
 
 from context_service import dev
 from context_service.llm import local
@@ -40,6 +40,7 @@ from contextkeep import (
     PartInput,
     RecalledItem,
     RecallFilter,
+    new_id,
 )
 from service_runtime.ports import free_port
 
@@ -59,6 +60,7 @@ NOTES = {
     "second visit.md": "The cough is better. X-ray of the chest: no finding.",
     "diet.md": "Drinks two litres a day. Likes oranges.",
 }
+WIKI_PAGE = "# Allergies\n\nPenicillin gives this patient a rash; erythromycin is tolerated.\n"
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
@@ -284,6 +286,9 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
     with step("ask at the end"):
         answers = list(asked(context, done))
     print("".join(f"    {line}\n" for line in answers), end="")
+    with step("lead it astray, and take that back"):
+        lines = list(taken_back(context, done))
+    print("".join(f"    {line}\n" for line in lines), end="")
     if not done.folded_at:
         raise SystemExit("nothing was left out")
 
@@ -332,12 +337,23 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     for name, text in NOTES.items():
         context.insert_wm_record("text/markdown", name, content_text=text, entity_node_id=node.id)
     context_id = context.send_message(MessageInput("I am allergic to penicillin, please write it down.")).context_id
+    nurse_id = str(new_id())
+    with step("keep what is known about a user: two memories, and a wiki page that cites one"):
+        known = context.retain_memory(
+            "For allergic patients I note what they got instead of penicillin.", subject_user_id=nurse_id
+        )
+        context.retain_memory(
+            "Ward round on Mondays at eight.", key="round", kind="preference", subject_user_id=nurse_id
+        )
+        context.put_page("Allergies", WIKI_PAGE, memory_ids=[known.memory_id], subject_user_id=nurse_id)
     with step("which sources are there?"):
         listed = context.list_context_providers()
     print("   ", ", ".join(f"{one.provider_id}{' (installed)' * one.is_installed}" for one in listed))
 
     with step(f"ask {ALLERGY_QUESTION!r}, by gRPC"):
-        found = context.query_context(ALLERGY_QUESTION, mode="answer", context_ids=[context_id], limit=4)
+        found = context.query_context(
+            ALLERGY_QUESTION, mode="answer", context_ids=[context_id], limit=6, subject_user_id=nurse_id
+        )
     for hit in found.hits:
         sources = " and ".join(source.ref.partition("/")[0][:30] for source in hit.sources)
         print(f"    {hit.rank}. {hit.score:.2f} {hit.snippet}\n            from {sources}")
@@ -350,8 +366,8 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         raise SystemExit("a source is not as it should be")
 
     with step("the same by MCP, at /mcp/query"):
-        over_mcp = ask_mcp(ALLERGY_QUESTION, context_id)
-    for line in over_mcp["content"][0]["text"].splitlines()[-5:]:
+        over_mcp = ask_mcp(ALLERGY_QUESTION, context_id, nurse_id)
+    for line in over_mcp["content"][0]["text"].splitlines()[-len(found.providers) :]:
         print(f"    {line}")
     if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
@@ -367,9 +383,9 @@ def install_providers(folder: Path) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
-def ask_mcp(question: str, context_id: str) -> dict[str, Any]:
+def ask_mcp(question: str, context_id: str, user_id: str) -> dict[str, Any]:
     """Call the tool `query_context`, and return its result."""
-    arguments = {"query": question, "mode": "answer", "context_ids": [context_id], "limit": 4}
+    arguments = {"query": question, "mode": "answer", "context_ids": [context_id], "limit": 6}
     call = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -377,6 +393,7 @@ def ask_mcp(question: str, context_id: str) -> dict[str, Any]:
         "params": {"name": "query_context", "arguments": arguments},
     }
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    headers["x-subject-user-id"] = user_id
     url = f"http://127.0.0.1:{os.environ['MCP_PORT']}/mcp/query"
     request = urllib.request.Request(url, json.dumps(call).encode(), headers)
     with urllib.request.urlopen(request) as answer:  # noqa: S310

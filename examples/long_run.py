@@ -23,7 +23,7 @@ from long_run_chart import chart
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scripted_agent import CONSTRAINT, GOAL, VALUE, VALUES, ScriptedAgent, Step
 
-from contextkeep import ContextClient, ContextInput, Pack, Window
+from contextkeep import ContextClient, ContextInput, MessageInput, Pack, StateEntryInput, Window
 from contextkeep.values.windows import ZONES
 
 WINDOW_TOKENS, ANSWER_TOKENS = 24_000, 4_096
@@ -345,6 +345,34 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
         raise SystemExit(f"{file.name} did not come back as it was")
 
 
+def taken_back(context: ContextClient, run: Run) -> Iterator[str]:
+    """Lead the agent astray, take it back, and yield what became of the state and of the pack.
+
+    Raises:
+        SystemExit: the pack is not what it was.
+    """
+    window_id, context_id = run.window.window_id, run.window.context_id
+    before = context.pack(window_id)
+    yield str(context.create_checkpoint(window_id, "before it went astray"))
+    context.patch_state(window_id, [StateEntryInput("value", VALUE, value="20")])
+    for text in ("The limit is 20 now.", "We decided to cut all lines."):
+        context.send_message(MessageInput(text, role="assistant"), context_id)
+    astray = context.pack(window_id)
+    context.fold(window_id)  # which hides steps
+    yield f"  astray         {_value_now(context, window_id)}"
+    (checkpoint, *_) = (one for one in context.list_checkpoints(window_id) if one.reason == "caller")
+    done = context.rollback(window_id, checkpoint.number, expected_last_seq=astray.last_seq)
+    yield f"  rolled back    {_value_now(context, window_id)}"
+    if context.pack(window_id).messages_json != before.messages_json:
+        raise SystemExit("the pack is not that of the checkpoint")
+    left_out = f"{done.left_out_message_count} messages left out: {', '.join(done.receipt.left_out_refs)}"
+    yield f"  the pack       that of before, byte for byte; {left_out}"
+
+
+def _value_now(context: ContextClient, window_id: str) -> str:
+    return next(str(one) for one in context.get_state(window_id, ["value"]) if one.key == VALUE)
+
+
 def text_of(value: Any) -> str:
     """Return all that a pack says, as a model reads it."""
     if isinstance(value, str):
@@ -377,7 +405,7 @@ def main() -> None:
         with Progress(*shown) as progress:
             bar = progress.add_task("steps", total=given.steps)
             run = worked(context, given.steps, behind_each=lambda done: progress.update(bar, completed=done))
-        for line in (*report(run), "", *asked(context, run)):
+        for line in (*report(run), "", *asked(context, run), "", *taken_back(context, run)):
             print(line)
     drawn = chart(
         packed_at=run.packed_at,

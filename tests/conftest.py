@@ -8,6 +8,7 @@ What only a stack needs is imported by its fixture: a test of a rule starts in h
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import psycopg
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from psycopg import sql
 
 import tests.commands
@@ -65,6 +67,37 @@ def pytest_collection() -> Iterator[None]:
     """Collect without the garbage collector, which looked at 8,500 tests again and again: an eighth of the CPU."""
     with loading():
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let a worker that hangs between tests, or at its end, say where, and end; pytest itself does so within tests."""
+    outcome = yield
+    if timeout_s := float(item.config.getini("faulthandler_timeout")):
+        file = item.config.stash[fault_handler_stderr_fd_key]
+        faulthandler.dump_traceback_later(timeout_s, file=file, exit=True)
+    return outcome
+
+
+def pytest_unconfigure() -> None:
+    faulthandler.cancel_dump_traceback_later()
+
+
+_RUNNING: set[str] = set()
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    _RUNNING.add(nodeid)
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    _RUNNING.discard(nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what ran in any worker: whoever interrupts the tests may do so because one hangs."""
+    for nodeid in sorted(_RUNNING):
+        terminalreporter.write_line(f"began and did not end: {nodeid}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -182,6 +215,24 @@ def entity_settings(urls: Urls) -> entity_service.settings.Settings:
     import entity_service.settings
 
     return entity_service.settings.Settings(database_url=urls.service, entity_service_port=0, drain_s=2)
+
+
+@pytest.fixture
+def metrics_ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ports on which servers that are started from now on expose their metrics."""
+    ports: list[int] = []
+    from service_runtime.metrics import Metrics
+
+    exposed = Metrics.exposed
+
+    @contextmanager
+    def noting(self: Metrics, host: str, port: int) -> Iterator[int]:
+        with exposed(self, host, port) as opened:
+            ports.append(opened)
+            yield opened
+
+    monkeypatch.setattr(Metrics, "exposed", noting)
+    return ports
 
 
 @pytest.fixture

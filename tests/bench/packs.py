@@ -36,7 +36,7 @@ STEP_TOKENS = 900
 PACK_P50_MS, PACK_P95_MS = 6, 15  # at the end
 APPEND_RATIO = 1.5  # p95 at the end over that of a thousand steps
 DISK_RATIO = 1.2  # bytes for a byte of text, beside the log
-OF_WINDOWS = ("context_window", "window_block", "window_summary", "window_entry", "window_fold")
+OF_WINDOWS = ("context_window", "window_block", "window_summary", "window_entry", "window_fold", "window_checkpoint")
 
 _T = TypeVar("_T")
 _LINES = Path(__file__).read_text(encoding="utf-8").splitlines()
@@ -107,7 +107,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, steps: int) -> bool
             await of.measured("pack since the last one", since)
         if sys.stderr.isatty():
             print(f"\r{number:,} steps", end="", file=sys.stderr)
-    disk = _disk_bytes(stack)
+    disk = disk_bytes(stack)
     print(calls)
     ratio = _p95(calls.seconds["append"]) / _p95((early if early.seconds else calls).seconds["append"])
     print(f"append, p95 at the end over that at {EARLY:,}: {ratio:.2f} (target {APPEND_RATIO})")
@@ -138,7 +138,7 @@ def _p95(seconds: Sequence[float]) -> float:
     return sorted(seconds)[int((len(seconds) - 1) * 0.95)]
 
 
-def _disk_bytes(stack: dev.Stack) -> dict[str, int]:
+def disk_bytes(stack: dev.Stack) -> dict[str, int]:
     """Return the bytes of each table, with its indexes."""
     with psycopg.connect(stack.postgres.url(role="postgres")) as connection:
         names = [f"context.{name}" for name in OF_WINDOWS]

@@ -72,6 +72,14 @@ def test_every_alert_can_be_evaluated_and_is_explained():
         assert rule["annotations"]["summary"]
 
 
+def test_every_panel_of_the_dashboard_can_be_evaluated():
+    panels = json.loads((DEPLOY / "dashboards/context-service.json").read_text("utf-8"))["panels"]
+
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    for target in (target for panel in panels for target in panel["targets"]):
+        promql_parser.parse(target["expr"].replace("$__rate_interval", "5m"))  # raises what is wrong
+
+
 def test_the_kustomization_names_every_manifest_but_the_example():
     kustomization = yaml.safe_load((DEPLOY / "kubernetes/kustomization.yaml").read_text("utf-8"))
 

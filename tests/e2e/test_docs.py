@@ -7,16 +7,20 @@ it is its output.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from contextkeep.context.v1 import context_windows_pb2
 from tests.commands import Commands
 from tests.conftest import KEY, Addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHELL_BLOCK = re.compile(r"<!-- run -->\n```sh\n(?P<lines>.*?)```\n+```text\n(?P<output>.*?)```", re.DOTALL)
 BLOCK = re.compile(
     r"(?P<mark><!-- run -->\n)?```python\n(?P<code>.*?)```\n+(?:```text\n(?P<output>.*?)```)?", re.DOTALL
 )
@@ -50,6 +54,33 @@ async def test_an_example_runs_as_printed(
         assert done.stdout == output
 
 
+async def test_lines_for_a_shell_run_as_printed(shared_services: Addresses, key: str, tmp_path: Path):
+    """Of docs/http.md a test of their own, with its servers."""
+    blocks = [
+        match.groups()
+        for page in PAGES
+        if page.name != "http.md"
+        for match in SHELL_BLOCK.finditer(page.read_text("utf-8"))
+    ]
+    assert blocks
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "CONTEXT_SERVICE_ADDRESS": shared_services.context,
+        "CONTEXT_SERVICE_API_KEY": key,
+    }
+    for lines, output in blocks:
+        process = await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-euc", lines),
+            cwd=tmp_path,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        printed, errors = await process.communicate()
+        assert (printed.decode(), errors.decode()) == (output, "")
+
+
 def test_the_readme_shows_the_examples_that_are_there_to_run():
     shown = [match["code"] for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
     for name, code in zip(("chat", "file", "find", "recall"), shown, strict=True):
@@ -62,6 +93,13 @@ def test_every_link_to_a_file_of_ours_leads_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_page_of_windows_names_each_of_their_calls():
+    page = (ROOT / "docs" / "windows.md").read_text("utf-8")
+    calls = context_windows_pb2.DESCRIPTOR.services_by_name["ContextWindows"].methods_by_name
+    snake = {name: re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in calls}
+    assert [name for name in calls if not re.search(rf"\b({name}|{snake[name]})\b", page)] == []
 
 
 def test_every_file_that_the_picture_of_the_house_names_is_there():

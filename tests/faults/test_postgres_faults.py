@@ -162,16 +162,16 @@ async def test_a_question_is_answered_in_time_by_a_status_whatever_becomes_of_po
         AsyncContextClient(f"127.0.0.1:{port}", api_key=KEY, retries=0) as context,
     ):
         await context.insert_wm_record("text/markdown", "question.md", content_text="The frozen lake of Geneva.")
-        (before,) = (await context.query_context("frozen lake")).providers
+        (before,) = (await context.query_context("frozen lake", provider_ids=["workspace"])).providers
         if how == "frozen":
             world.postgres.freeze()
         else:
             await world.postgres.stop(IMMEDIATE)
         try:
             began = time.monotonic()
-            found = await context.query_context("frozen lake", timeout_s=20)
+            found = await context.query_context("frozen lake", provider_ids=["workspace"], timeout_s=20)
             took_s = time.monotonic() - began
-            hurried = await context.query_context("frozen lake", timeout_s=0.5)
+            hurried = await context.query_context("frozen lake", provider_ids=["workspace"], timeout_s=0.5)
         finally:
             if how == "frozen":
                 world.postgres.thaw()

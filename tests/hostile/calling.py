@@ -252,7 +252,8 @@ _INSIDE = (
     "DELETE FROM",
     "relation ",
     "violates",
-    "constraint",
+    'constraint "',  # as Postgres names one; a section of a window's state is called so, too
+    "exclusion constraint",
     "context.wm_record",
     "context.mapping",
     "context.blob",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from context_service.history import registry
+from context_service.query import remembered
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
@@ -72,9 +73,10 @@ def nobody_waits(request: pytest.FixtureRequest, stalls: StallProbe) -> Iterator
 
 @pytest.fixture(scope="module")
 def nothing_kept() -> Iterator[None]:
-    """Of the mappings that an owner has read before: Postgres is asked each time."""
+    """Of the mappings that an owner has read before, nor of settings and agents: Postgres is asked each time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "_KEPT_MAX", 0)
+        patch.setattr(remembered, "FRESH_S", 0.0)
         yield
 
 

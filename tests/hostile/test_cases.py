@@ -31,9 +31,14 @@ NAMES_NOTHING = {
     "messages.name",
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map
-    "providers.ids",  # of providers, which are the service's
+    "providers.ids",  # of providers, which are the service's, as the next one
+    "question.providers.ids",
+    "setting.provider_id",
+    *(f"{of}.policy.{which}.ids" for of in ("agent", "template") for which in ("allowed", "defaults")),
+    "agent.callers.agent_ids",  # of credentials
     "set.key",  # of a window's state, as the next one: the window is what is named
     "remove.key",
+    "page.sources.id",  # whatever its writer says
     "root.id",  # of a node that need not exist, as the next two
     "root.external_id",
     "root.name",

@@ -12,6 +12,7 @@ import pytest
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.servicer import TOOLS
 from context_service.mcp.window_tools import WINDOW_TOOLS
+from contextkeep.context.v1 import context_query_pb2 as query
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
@@ -26,7 +27,7 @@ from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
-OWNER = NewKey(tenant="default", subject="owner", scopes=["read", "write"])
+OWNER = NewKey(tenant="default", subject="owner", scopes=["read", "write", "delegate", "admin"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +124,48 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
     found = execute("context_recall", context_id=issued.context_id, text="zebra")
     assert "a zebra" in found.answers[0].result_json
     assert execute("context_recall", context_id=issued.things.context_id, text="x").reason == "CONTEXT_NOT_FOUND"
-    for name, asked in {"window_pack": {}, "window_expand": {"ref": "m1"}, "window_search": {"query": "x"}}.items():
+    for name, asked in {
+        "window_pack": {},
+        "window_expand": {"ref": "m1"},
+        "window_search": {"query": "x"},
+        "task_state_update": {"set": [{"section": "progress", "text": "x"}]},
+    }.items():
         assert execute(name, window_id=issued.things.window_id, **asked).reason == "WINDOW_NOT_FOUND", name
     for tool in TOOLS.values():
         if tool.name not in allowed:
             assert execute(tool.name, entity_node_id=issued.things.node_id).reason == "PERMISSION_DENIED"
+
+
+def test_it_asks_its_own_context_and_nobody_else(issued: Issued):
+    """Words of the tenant's records and of another context are there to be found, by whoever may."""
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="The okapi is asleep."))
+    assert issued.client.call(RPCS["SendMessage"], said, key=issued.key).ok
+    elsewhere = pb.SendMessageRequest(message=pb.MessageInput(content="Another okapi is awake."))
+    (other,) = issued.client.call(RPCS["SendMessage"], elsewhere, key=issued.parent).answers
+    record = memory.WMRecordInput(memory_type="file", name="okapi.md", content_text="An okapi of the files.")
+    assert issued.client.call(RPCS["InsertWMRecord"], memory.InsertWMRecordRequest(record=record), key=issued.parent).ok
+    request = query.QueryContextRequest(
+        query="okapi",
+        context_ids=[issued.context_id, other.context_id],
+        providers=query.ProviderSelection(ids=["workspace", "context"]),
+    )
+
+    (whole,) = issued.client.call(RPCS["QueryContext"], request, key=issued.parent).answers
+    assert {one.snippet for one in whole.hits} == {
+        "The okapi is asleep.",
+        "Another okapi is awake.",
+        "An okapi of the files.",
+    }
+    for key in (issued.key, issued.reader):
+        (answer,) = issued.client.call(RPCS["QueryContext"], request, key=key).answers
+        assert [one.snippet for one in answer.hits] == ["The okapi is asleep."]
+        *told, last = issued.client.call(RPCS["StreamQueryContext"], request, key=key).answers
+        assert [hit.snippet for one in told for hit in one.provider.hits] == ["The okapi is asleep."]
+        assert [hit.snippet for hit in last.answer.hits] == ["The okapi is asleep."]
+        context, workspace = answer.providers
+        assert (context.state, context.reason) == (query.PROVIDER_STATE_OK, f"CONTEXT_NOT_FOUND: {other.context_id}")
+        assert (workspace.state, workspace.hit_count) == (query.PROVIDER_STATE_SKIPPED, 0)
+        assert workspace.reason == "the key is bound to a context"
 
 
 def test_it_points_at_no_record(issued: Issued):

@@ -21,7 +21,7 @@ PROMISED = {
         ListEdges Traverse SearchNodes CountNodes ListEdgeTypes ListGraphs
         SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress ResetNode
         UpsertEmbedding DeleteEmbedding ListEmbeddings SearchSimilar
-        ImportGraph ExportGraph
+        ImportGraph ExportGraph StartChanges ListChanges
     """,
     "contextkeep.context.v1.WorkingMemory": """
         InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
@@ -44,8 +44,22 @@ PROMISED = {
     "contextkeep.context.v1.ContextWindows": """
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
         UpdateWindow Pin Unpin RecordUsage PatchState EstimateCost WindowStats PutProfile ListProfiles
+        WatchWindow PrepareFold CommitFold CreateCheckpoint ListCheckpoints Rollback
+        ReportResponse
     """,
-    "contextkeep.context.v1.ContextQuery": "QueryContext ListContextProviders",
+    "contextkeep.context.v1.Knowledge": """
+        RetainMemory RecallMemories ReflectMemories ListMemories UpdateMemory ForgetMemory ConsolidateMemories
+        PutPage GetPage ListPages ListPageVersions DeletePage
+        PutAgent GetAgent ListAgents DeleteAgent
+        PutAgentTemplate GetAgentTemplate ListAgentTemplates DeleteAgentTemplate
+        PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase
+        AddDocument ListDocuments RemoveDocument
+        PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
+    """,
+    "contextkeep.context.v1.ContextQuery": """
+        QueryContext StreamQueryContext ListContextProviders GetQueryPolicy UpdateProviderSetting
+        RunSourceTest ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
+    """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

@@ -26,8 +26,8 @@ from tests.rpcs import Rpc
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS") or 0)  # of each RPC; 0: a share of what `make test` has time for
 REQUESTS_IN_ALL = 1300  # the same ones each time, so more of them find no more: those of `make fuzz` differ
 ADDS = (  # what adds, and takes nothing away, begins so
-    *("Append", "Create", "Fold", "Import", "Insert", "Issue", "Open", "Pack", "Pin", "Put", "Register", "Send", "Set"),
-    *("Start", "Upload", "Upsert", "Write"),
+    *("Append", "Commit", "Create", "Fold", "Import", "Insert", "Issue", "Open", "Pack", "Pin", "Prepare", "Put"),
+    *("Register", "Send", "Set", "Start", "Upload", "Upsert", "Write"),
 )
 
 

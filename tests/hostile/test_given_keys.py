@@ -32,7 +32,7 @@ from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
 
-ALL = ("read", "write", "admin", "delegate")
+ALL = ("read", "write", "admin", "delegate", "context:read")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CONTEXT = UUID(int=7)
 WIDE = NewKey(tenant="default", subject="operator", scopes=ALL)
@@ -160,6 +160,25 @@ async def test_no_key_makes_one_that_has_more(
         await GivenKeys(database).make(asking, replace(NARROW, **{"lifetime": HOUR, **more}))
 
     assert count_of_keys(urls) == before
+
+
+@pytest.mark.parametrize("scopes", [("read", "admin"), ("context:read", "admin")])
+async def test_a_key_gives_on_to_ask_context_query_if_it_reads_or_asks_itself(
+    database: Database, administration: KeyAdministration, scopes: tuple[str, ...]
+):
+    asking = await principal_of(database, administration, replace(WIDE, scopes=scopes))
+    key = await GivenKeys(database).make(asking, replace(WIDE, scopes=("context:read",)))
+    made = await StoredKeys(database).find(key)
+    assert made and made.scopes == {"context:read"}
+
+
+async def test_what_may_only_ask_gives_on_no_reading(database: Database, administration: KeyAdministration):
+    asking = await principal_of(database, administration, replace(WIDE, scopes=("context:read", "admin")))
+    with pytest.raises(PermissionDenied):
+        await GivenKeys(database).make(asking, replace(WIDE, scopes=("read",)))
+    neither = await principal_of(database, administration, replace(WIDE, scopes=("write", "admin")))
+    with pytest.raises(PermissionDenied):
+        await GivenKeys(database).make(neither, replace(WIDE, scopes=("context:read",)))
 
 
 async def test_to_make_a_key_for_a_user_takes_the_scope_delegate(database: Database, administration: KeyAdministration):

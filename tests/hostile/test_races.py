@@ -15,6 +15,7 @@ import pytest
 from google.protobuf.message import Message
 
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
@@ -29,6 +30,9 @@ ROUNDS = 3
 
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
+
+# What writes only where more was said than `seeded` says: its twins meet in context_service/windows/test_preparing.py.
+ELSEWHERE = {"CommitFold"}
 
 # Of each RPC with an `expected_version`: one of its requests, and another that changes the same thing.
 RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
@@ -53,6 +57,12 @@ RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
     ),
     "UpdateWMRecord": lambda t: (_rename(t, "a"), _rename(t, "b")),
     "UpdateTask": lambda t: (_metadata(t, "a"), _metadata(t, "b")),
+    "UpdateMemory": lambda t: (_said_otherwise(t, "a"), _said_otherwise(t, "b")),
+    "PutPage": lambda t: (_another_page(t, "a"), _another_page(t, "b")),
+    "DeletePage": lambda t: (
+        knowledge.DeletePageRequest(page_id=t.page_id, expected_version=2, subject_user_id=t.user_id),
+        _another_page(t, "b"),
+    ),
 }
 
 
@@ -71,7 +81,7 @@ def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Ta
         together = written_by(TWINS, rpc, position, client, tables)
         assert together == alone
         wrote |= set(alone) - {"entity.request", "context.request"}
-    assert wrote, f"no request of {rpc} without a request id writes anything: {HOW}"
+    assert wrote or rpc.name in ELSEWHERE, f"no request of {rpc} without a request id writes anything: {HOW}"
 
 
 def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tables) -> dict[str, int]:
@@ -133,6 +143,22 @@ def rpc_of(request: Message) -> Rpc:
 
 def _status(t: Things) -> graph.UpdateNodeStatusRequest:
     return graph.UpdateNodeStatusRequest(node_id=t.node_id, status="b", expected_version=1)
+
+
+def _said_otherwise(t: Things, text: str) -> knowledge.UpdateMemoryRequest:
+    request = knowledge.UpdateMemoryRequest(
+        memory_id=t.memory_id,
+        memory=knowledge.MemoryInput(text=text),
+        expected_version=1,
+        subject_user_id=t.user_id,
+    )
+    request.update_mask.paths.append("text")
+    return request
+
+
+def _another_page(t: Things, markdown: str) -> knowledge.PutPageRequest:
+    page = knowledge.PageInput(slug=t.page_slug, title="x", markdown=markdown)
+    return knowledge.PutPageRequest(page=page, expected_version=2, subject_user_id=t.user_id)
 
 
 def _metadata(t: Things, name: str) -> contexts.UpdateTaskRequest:

@@ -34,15 +34,21 @@ OPEN = {
 
 # What bounds that are known do not hold for, and why nobody learns anything by it.
 UNBOUND = {
+    "entity.change_feed": "the tenant's: whether its changes are kept, and how far back",
     "context.blob": "nobody names a blob but by a record",
     "context.outbox": "what is owed to records: no RPC reads it",
     "context.tenant_limit": "the tenant's",
+    "context.agent": "the tenant's, to read; who may name which is a matter of its callers, not of bounds",
+    "context.mcp_server": "the tenant's, to read",
+    "context.mcp_tool": "the tenant's, to read",
+    "context.provider_setting": "the tenant's, to read",
     "context.window_profile": "the tenant's, to read",
     "context.window_profile_version": "the tenant's, to read",
     "context.tenant_usage": "the tenant's",
     "context.token_calibration": "the tenant's: ratios of bills, and of no context",
 }
 HAVE_NO_APP = {
+    "entity.change",
     "entity.node",
     "entity.edge",
     "entity.embedding",
@@ -62,6 +68,7 @@ OF_CONTEXTS = (
     "context.context_window",
     "context.window_block",
     "context.window_summary",
+    "context.window_checkpoint",
     "context.window_entry",
     "context.window_fold",
     "context.window_usage",
@@ -73,7 +80,22 @@ _THEIRS = "gen_random_uuid(), 'record', '', 'default', '', '', '{}'"
 
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
+    "entity.change_feed": ("started_at", "now()"),
+    "entity.change": (
+        "id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id, general_type_name, specific_type_name",
+        "gen_random_uuid(), true, 'default', '', '', 'A', 'A'",
+    ),
     "context.tenant_limit": ("blob_bytes_max", "1000000"),
+    "context.source_test": (
+        "test_id, context_ids, owner_user_id, created_by, label, warnings, outcome, question, answer",
+        "gen_random_uuid(), '{}', '', '', '', '{}', '{}', '', ''",
+    ),
+    "context.provider_setting": ("provider_id, setting, updated_by", "'workspace', '{}', ''"),
+    "context.mcp_server": ("server_id, display_name, url, is_disabled, updated_by", "'s', '', '', false, ''"),
+    "context.mcp_tool": (
+        "server_id, tool_name, provider_id, definition, definition_sha256, discovered_at",
+        "'s', 't', 'mcp-t', '', '', now()",
+    ),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
     "context.passage": (
         f"{_OF_PASSAGES}, seq, session, said_at, ordinal, part, length_before, marks, kind, role, author, terms, text",
@@ -104,6 +126,11 @@ ROWS |= {
     "context.window_fold": (
         f"{_OF_WINDOW}, epoch, reason, last_seq, step, tokens_before, tokens_after, receipt",
         f"{_OF_A_WINDOW}, 1, 'high_mark', 1, 1, 2, 1, '{{}}'",
+    ),
+    "context.window_checkpoint": (
+        f"{_OF_WINDOW}, number, epoch, reached_seq, entry_count, block_count, step_count, folded_step, first_number,"
+        " left_out_tokens, state_tokens, has_untold, reason, created_by, label, state_text, state_pieces, tallies",
+        f"{_OF_A_WINDOW}, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false, 'steps', '', '', '', '[]', '{{}}'",
     ),
 }
 

@@ -22,6 +22,7 @@ import pytest
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1.context_query_pb2 import StreamQueryContextResponse
 from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Outcome
@@ -31,13 +32,15 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
-ALIKE = {"ListTools", "ListContextProviders"}  # says nothing of what anybody has
+# Says nothing of what anybody has.
+ALIKE = {"ListTools", "StartChanges", "ListChanges"}
 
 # What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
 # tokens, which are bound to their tenant.
 MADE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
     r"|(?<=resume_token: \")[\w-]+"
+    r"|(?<=place: \")[\w-]+"
     r"|(?<=_at\\\":\\\")[\d:.TZ-]+"  # in what a tool answers
 )
 # A number that is 0 has no line.
@@ -55,8 +58,9 @@ class Known:
     tokens: list[str]  # of second pages
 
 
-# What an owner may be told instead of an answer: a folder gives no URLs, and a window is folded once.
-REFUSED = ("NO_DOWNLOAD_URL", "FOLD_NO_PROGRESS")
+# What an owner may be told instead of an answer: a folder gives no URLs, a short window has nothing to fold, and no
+# changes are kept that nobody asked for.
+REFUSED = ("NO_DOWNLOAD_URL", "FOLD_NO_PROGRESS", "FOLD_NOT_PREPARED", "CHANGES_NOT_STARTED")
 
 
 @pytest.fixture(scope="module")
@@ -194,14 +198,22 @@ def changed(case: Any, **values: Any) -> Any:
 
 def shown(outcome: Outcome, things: Things) -> str:
     """Return all that a caller is told, with what differs between any two calls taken out."""
+    answers = sorted(outcome.answers, key=_place)
     if outcome.ok:
-        parts = [str(_timeless(answer)) for answer in outcome.answers]
+        parts = [str(_timeless(answer)) for answer in answers]
     else:
-        parts = [outcome.code.name, *(str(_timeless(answer)) for answer in outcome.answers), *outcome.texts]
+        parts = [outcome.code.name, *(str(_timeless(answer)) for answer in answers), *outcome.texts]
     text = "\n".join(parts)
     for field in dataclasses.fields(things):
         text = text.replace(getattr(things, field.name), f"<{field.name}>")
     return COUNTED.sub("", MADE.sub("<made>", text))
+
+
+def _place(answer: Message) -> tuple[object, ...]:
+    """Return where an answer belongs among those of its stream; what comes when it is ready, where no time puts it."""
+    if not isinstance(answer, StreamQueryContextResponse):
+        return ()
+    return answer.HasField("answer"), answer.provider.is_second_pass, answer.provider.status.provider_id
 
 
 def _timeless(message: Message) -> Message:

@@ -6,31 +6,40 @@ tenants make them in the name of somebody else. A new RPC needs a line here, and
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1 import agents_pb2 as agents
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import context_query_pb2 as querying
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import knowledge_bases_pb2 as bases
+from contextkeep.context.v1 import knowledge_pb2 as knowledge
+from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
-from tests.hostile.calling import Case, Client, Outcome
+from tests.fakes.mcp_server import FakeMcp, FakeTool, fake_mcp
+from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.rpcs import Rpc, all_rpcs
 
 RPCS = {rpc.name: rpc for rpc in all_rpcs()}
 
 SECRET = "what nobody else may read"
 ASKED = "may nobody read what is secret?"  # finds it; an answer repeats the question
+LAST_SEQ = 5  # of the context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,18 @@ class Things:
     artifact_id: str
     window_id: str
     profile_name: str
+    agent_id: str
+    template_id: str
+    server_id: str
     pin_id: str
+    memory_id: str
+    memory_key: str
+    plan: str  # of consolidating memories
+    page_id: str
+    page_slug: str
+    base_name: str
+    document_id: str
+    test_id: str  # of sources
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
@@ -92,13 +112,27 @@ def invented() -> Things:
         artifact_id=f"artifact {label}",
         window_id=str(new_id()),
         profile_name=f"profile-{label}",
+        agent_id=f"agent {label}",
+        template_id=f"template {label}",
+        server_id=f"s-{label}",
         pin_id=str(new_id()),
+        memory_id=str(new_id()),
+        memory_key=f"key {label}",
+        plan=f"plan {label}",
+        page_id=str(new_id()),
+        page_slug=f"page-{label}",
+        base_name=f"base {label}",
+        document_id=str(new_id()),
+        test_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
         doomed_id=str(new_id()),
         erasure_id=str(new_id()),
         request_id=str(new_id()),
     )
+
+
+OF_ADMINS = {"RunSourceTest"}
 
 
 def seeded(client: Client, key: object, named: Things | None = None) -> Things:
@@ -109,12 +143,12 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         key: Whose it is to be.
         named: What the caller can choose has these names.
     """
-    t = named or invented()
+    t = _with_servers(client, key, _with_agents(client, key, named or invented()))
     data_json = f'{{"role": "user", "content": "{SECRET}", "turn": {{"index": 1}}}}'
     node = {"general_type_name": "Session", "data_json": data_json, "agent_bundle_id": SECRET}
 
     def done(name: str, case: Case) -> Outcome:
-        outcome = client.call(RPCS[name], case, key=key)
+        outcome = client.call(RPCS[name], case, key=_writer(key, name))
         assert outcome.ok, f"{name}: {outcome}"
         return outcome
 
@@ -244,8 +278,15 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "pin_id": done("Pin", windows.PinRequest(window_id=window_id, text=SECRET)).answers[0].pin_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
+        **_known(done, t),
+        "document_id": _with_documents(client, key, t),
     }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
+
+
+def _writer(key: object, name: str) -> object:
+    """Return who seeds by an RPC: of a key for less, an administrator of its bounds what only they may write."""
+    return replace(key, scopes=(*key.scopes, "admin")) if isinstance(key, Key) and name in OF_ADMINS else key
 
 
 def _sent(**fields: object) -> contexts.SendMessageRequest:
@@ -270,6 +311,66 @@ def _task(t: Things) -> contexts.TaskInput:
     )
 
 
+def _memory(t: Things, text: str) -> knowledge.MemoryInput:
+    return knowledge.MemoryInput(
+        text=text,
+        kind=knowledge.MEMORY_KIND_EXPERIENCE,
+        confidence=0.5,
+        key=t.memory_key,
+        source=knowledge.MemorySource(label=text, uri=text, context_id=t.context_id, ref="m1"),
+        happened_at=Timestamp(seconds=1),
+        experience=knowledge.MemoryExperience(goal=text, outcome=text, quality=0.5),
+    )
+
+
+def _remembered(t: Things) -> knowledge.MemoryFilter:
+    return knowledge.MemoryFilter(
+        kinds=[knowledge.MEMORY_KIND_EXPERIENCE],
+        key=t.memory_key,
+        holding_only=True,
+        happened_from=Timestamp(seconds=1),
+        happened_to=Timestamp(seconds=2**33),
+    )
+
+
+def _known(done: Callable[..., Outcome], t: Things) -> dict[str, str]:
+    """Fill what the service `Knowledge` has, and return the ids that it makes."""
+    for _ in range(2):  # two, so that a list of them has two pages
+        retaining = knowledge.RetainMemoryRequest(memory=_memory(t, SECRET), subject_user_id=t.user_id)
+        (retained,) = done("RetainMemory", retaining).answers
+    memory_id = retained.memory.memory_id
+    for slug, app_id in ((f"{t.page_slug}-2", ""), (t.page_slug, t.app_id), (t.page_slug, ""), (t.page_slug, "")):
+        page = _page(t, slug, memory_id)
+        page.app_id = app_id
+        page.markdown += str(new_id())  # each is another version
+        (put,) = done("PutPage", knowledge.PutPageRequest(page=page, subject_user_id=t.user_id)).answers
+    for _ in range(2):
+        testing = querying.RunSourceTestRequest(
+            question=querying.QueryContextRequest(query=SECRET, subject_user_id=t.user_id), label=SECRET
+        )
+        (tested,) = done("RunSourceTest", testing).answers
+    planning = knowledge.ConsolidateMemoriesRequest(subject_user_id=t.user_id)
+    (planned,) = done("ConsolidateMemories", planning).answers
+    return {
+        "memory_id": memory_id,
+        "plan": planned.plan,
+        "page_id": put.page.page_id,
+        "test_id": tested.test.test_id,
+    }
+
+
+def _page(t: Things, slug: str, memory_id: str) -> knowledge.PageInput:
+    return knowledge.PageInput(
+        slug=slug,
+        title=SECRET,
+        markdown=f"# {SECRET}\n\nIt says {SECRET}.\n",
+        aliases=[f"{SECRET} {slug}"],
+        sources=[knowledge.PageSource(label=SECRET, uri=SECRET, id=SECRET)],
+        memory_ids=[memory_id],
+        fresh_until=Timestamp(seconds=1),
+    )
+
+
 def _opened(done: Callable[..., Outcome], context_id: str, profile: windows.PutProfileRequest) -> str:
     """Put a profile, open a window, and return its id."""
     done("PutProfile", profile)
@@ -279,7 +380,7 @@ def _opened(done: Callable[..., Outcome], context_id: str, profile: windows.PutP
 
 
 def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) -> None:
-    """Break the prefix of a window twice, so that its lineage has two pages, and bill it."""
+    """Break the prefix of a window twice, so that its lineage has two pages, bill it, and keep two ways back."""
     done("RecordUsage", windows.RecordUsageRequest(window_id=window_id, pack_tokens=9, input_tokens=9))
     packing = windows.PackRequest(window_id=window_id)
     for _ in range(2):
@@ -289,6 +390,104 @@ def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) 
         retracting = contexts.RetractMessagesRequest(context_id=context_id, message_ids=[said.message_id])
         done("RetractMessages", retracting)
     done("Pack", packing)
+    for _ in range(2):
+        done("CreateCheckpoint", windows.CreateCheckpointRequest(window_id=window_id, label=SECRET))
+
+
+def _with_agents(client: Client, key: object, t: Things) -> Things:
+    """Put agents and templates, two of each, so that lists of them have two pages. Only administrators do."""
+    for beside in ("", " beside"):
+        agent, template = _an_agent(t), _a_template(t)
+        agent.agent_id += beside
+        template.template_id += beside
+        for name, request in (
+            ("PutAgentTemplate", agents.PutAgentTemplateRequest(template=template)),
+            ("PutAgent", agents.PutAgentRequest(agent=agent)),
+        ):
+            outcome = client.call(RPCS[name], request, key=key)
+            assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
+    return t
+
+
+def _with_documents(client: Client, key: object, t: Things) -> str:
+    """Put knowledge bases and documents, two of each, and return the id of one that is read. Only administrators do."""
+    document_id = t.document_id
+    for name in (f"{t.base_name} beside", t.base_name):
+        outcome = client.call(
+            RPCS["PutKnowledgeBase"], bases.PutKnowledgeBaseRequest(knowledge_base=_a_base(name)), key=key
+        )
+        if outcome.reason == "PERMISSION_DENIED":
+            return document_id
+        assert outcome.ok, outcome
+    for _ in range(2):
+        adding = bases.AddDocumentRequest(knowledge_base=t.base_name, document=_a_document(SECRET))
+        (added,) = client.call(RPCS["AddDocument"], adding, key=key).answers
+        document_id = added.document.document_id
+    reading = bases.ListDocumentsRequest(
+        knowledge_base=t.base_name, states=[bases.DOCUMENT_STATE_QUEUED, bases.DOCUMENT_STATE_PARSING]
+    )
+    until = time.monotonic() + 30
+    while client.call(RPCS["ListDocuments"], reading, key=key).answers[0].documents and time.monotonic() < until:
+        time.sleep(0.05)
+    return document_id
+
+
+def _a_base(name: str, text: str = SECRET) -> bases.KnowledgeBaseInput:
+    return bases.KnowledgeBaseInput(name=name, description=text, is_of_tenant=True)
+
+
+def _a_document(text: str) -> bases.DocumentInput:
+    return bases.DocumentInput(name=f"{text}.txt", uri=text, content_type="text/plain", data=text.encode())
+
+
+def _with_servers(client: Client, key: object, t: Things) -> Things:
+    """Put MCP servers, two, and the tools of one, two, so that lists of them have two pages."""
+    for name, request in (
+        ("PutMcpServer", mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id))),
+        ("PutMcpServer", mcp_servers.PutMcpServerRequest(server=_a_server(f"{t.server_id}-2"))),
+        ("DiscoverMcpTools", mcp_servers.DiscoverMcpToolsRequest(server_id=t.server_id)),
+    ):
+        outcome = client.call(RPCS[name], request, key=key)
+        assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
+    return t
+
+
+_SERVERS = contextlib.ExitStack()  # which stay up as long as the process
+
+
+@functools.cache
+def _tools() -> FakeMcp:
+    """Return an MCP server, one for all of the process: nobody's calls change it."""
+    server = _SERVERS.enter_context(fake_mcp(json_response=True))
+    server.tools = {name: FakeTool(description=SECRET) for name in ("search", "search_2")}
+    return server
+
+
+def _a_server(server_id: str, text: str = SECRET) -> mcp_servers.McpServerInput:
+    return mcp_servers.McpServerInput(server_id=server_id, display_name=text, url=_tools().url)
+
+
+def _an_agent(t: Things, text: str = SECRET, *, template_id: str = "") -> agents.AgentInput:
+    names = agents.ProviderNames(ids=["workspace"], families=["context"])
+    return agents.AgentInput(
+        agent_id=t.agent_id,
+        display_name=text,
+        template_id=template_id,
+        node_ids=[t.node_id],
+        knowledge_bases=[text],
+        policy=agents.AgentPolicy(allowed=names, defaults=names),
+        callers=agents.AgentCallers(user_ids=[t.user_id], agent_ids=["x"], subjects=["x"]),
+    )
+
+
+def _a_template(t: Things, text: str = SECRET) -> agents.AgentTemplateInput:
+    return agents.AgentTemplateInput(
+        template_id=t.template_id,
+        display_name=text,
+        node_ids=[t.node_id],
+        knowledge_bases=[text],
+        policy=agents.AgentPolicy(allowed=agents.ProviderNames(ids=["workspace"], families=["context"])),
+    )
 
 
 def _put(name: str, kind: str) -> windows.PutProfileRequest:
@@ -369,6 +568,40 @@ def _tool(tool_name: str, *, entity: str = "", user: str = "", **arguments: obje
 
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
 # that names something has a place in one of them.
+def _questions(t: Things) -> list[Case]:
+    return [
+        querying.QueryContextRequest(query=ASKED, mode=querying.QUERY_MODE_ANSWER, tokens_max=1_000, explain=True),
+        querying.QueryContextRequest(query=ASKED, context_ids=[t.context_id], subject_user_id=t.user_id),
+        querying.QueryContextRequest(
+            query=t.record_name,
+            scope=querying.QUERY_SCOPE_TEAM,
+            depth=querying.QUERY_DEPTH_DEEP,
+            limit=50,
+            providers=querying.ProviderSelection(ids=["workspace", "context"], families=["workspace"]),
+            provider_options=querying.ProviderOptions(
+                workspace=querying.WorkspaceOptions(node_ids=[t.node_id, t.child_id])
+            ),
+            context_ids=[t.context_id, t.doomed_id],
+            time_from=Timestamp(seconds=1),
+            time_to=Timestamp(seconds=2**33),
+        ),
+        querying.QueryContextRequest(
+            query=ASKED,
+            expand_refs=[f"workspace:{t.record_id}", f"workspace:{t.record_id}.0", f"context:{t.context_id}/m1.0"],
+            subject_user_id=t.user_id,
+        ),
+        querying.QueryContextRequest(query=ASKED, scope=querying.QUERY_SCOPE_PERSONAL, subject_user_id=t.user_id),
+        querying.QueryContextRequest(
+            query=ASKED,
+            providers=querying.ProviderSelection(ids=["memory"]),
+            provider_options=querying.ProviderOptions(
+                memory=querying.MemoryOptions(query_mode=querying.MEMORY_QUERY_MODE_RECALL)
+            ),
+            subject_user_id=t.user_id,
+        ),
+    ]
+
+
 CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "SendMessage": lambda t: [
         contexts.SendMessageRequest(
@@ -738,6 +971,8 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "ListGraphs": lambda t: [graph.ListGraphsRequest()],
     "ListEdgeTypes": lambda t: [graph.ListEdgeTypesRequest()],
+    "StartChanges": lambda t: [graph.StartChangesRequest()],
+    "ListChanges": lambda t: [graph.ListChangesRequest()],
     "ImportGraph": lambda t: [
         _import(
             {"edge": {"id": str(new_id()), "from_node_id": t.child_id, "to_node_id": t.node_id, "edge_type": "Calls"}},
@@ -978,30 +1213,226 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _tool("window_expand", window_id=t.window_id, ref="m1/0"),
         _tool("window_pack", window_id=t.window_id, page_size=1),
         _tool("window_pack", user=t.user_id, window_id=t.window_id),
+        _tool(
+            "task_state_update",
+            window_id=t.window_id,
+            set=[{"section": "value", "key": "port", "value": "1"}],
+            remove=[{"section": "sub_goal", "key": "doubts"}],
+            request_id=t.request_id,
+        ),
+        _tool("task_state_update", user=t.user_id, window_id=t.window_id),
         _tool("context_send", context_id=t.context_id, content="x", role="user", request_id=t.request_id),
         _tool("context_send", entity=t.node_id, content="x", message_id=t.message_id, title=t.node_name),
         _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),
         _tool("wm_archive", working_memory_id=t.record_id),
     ],
-    "QueryContext": lambda t: [
-        querying.QueryContextRequest(query=ASKED, mode=querying.QUERY_MODE_ANSWER, tokens_max=1_000, explain=True),
-        querying.QueryContextRequest(query=ASKED, context_ids=[t.context_id], subject_user_id=t.user_id),
-        querying.QueryContextRequest(
-            query=t.record_name,
-            scope=querying.QUERY_SCOPE_TEAM,
-            depth=querying.QUERY_DEPTH_DEEP,
-            limit=50,
-            providers=querying.ProviderSelection(ids=["workspace", "context"], families=["workspace"]),
-            provider_options=querying.ProviderOptions(
-                workspace=querying.WorkspaceOptions(node_ids=[t.node_id, t.child_id])
-            ),
-            context_ids=[t.context_id, t.doomed_id],
-            time_from=Timestamp(seconds=1),
-            time_to=Timestamp(seconds=2**33),
+    "QueryContext": _questions,
+    "StreamQueryContext": _questions,
+    "RetainMemory": lambda t: [
+        knowledge.RetainMemoryRequest(memory=_memory(t, "beside"), subject_user_id=t.user_id),
+        knowledge.RetainMemoryRequest(
+            memory=knowledge.MemoryInput(text="x", app_id=t.app_id),
+            subject_user_id=t.user_id,
+            request_id=t.request_id,
         ),
-        querying.QueryContextRequest(query=ASKED, scope=querying.QUERY_SCOPE_PERSONAL, subject_user_id=t.user_id),
     ],
-    "ListContextProviders": lambda t: [querying.ListContextProvidersRequest()],
+    "RecallMemories": lambda t: [
+        knowledge.RecallMemoriesRequest(query=ASKED, subject_user_id=t.user_id),
+        knowledge.RecallMemoriesRequest(query=ASKED, limit=100, filter=_remembered(t), subject_user_id=t.user_id),
+    ],
+    "ReflectMemories": lambda t: [
+        knowledge.ReflectMemoriesRequest(query=ASKED, subject_user_id=t.user_id),
+        knowledge.ReflectMemoriesRequest(query=ASKED, limit=20, filter=_remembered(t), subject_user_id=t.user_id),
+    ],
+    "ListMemories": lambda t: [
+        knowledge.ListMemoriesRequest(subject_user_id=t.user_id, page_size=1),
+        knowledge.ListMemoriesRequest(filter=_remembered(t), subject_user_id=t.user_id),
+    ],
+    "UpdateMemory": lambda t: [
+        knowledge.UpdateMemoryRequest(
+            memory_id=t.memory_id,
+            memory=_memory(t, "beside"),
+            update_mask=FieldMask(paths=["text", "key"]),
+            subject_user_id=t.user_id,
+        ),
+        knowledge.UpdateMemoryRequest(
+            memory_id=t.memory_id,
+            memory=knowledge.MemoryInput(confidence=1, app_id=t.app_id),
+            update_mask=FieldMask(paths=["confidence"]),
+            expected_version=1,
+            subject_user_id=t.user_id,
+            request_id=t.request_id,
+        ),
+    ],
+    "ForgetMemory": lambda t: [
+        knowledge.ForgetMemoryRequest(memory_id=t.memory_id, subject_user_id=t.user_id),
+        knowledge.ForgetMemoryRequest(memory_id=t.memory_id, subject_user_id=t.user_id, request_id=t.request_id),
+    ],
+    "ConsolidateMemories": lambda t: [
+        knowledge.ConsolidateMemoriesRequest(run_context_ids=[t.context_id], subject_user_id=t.user_id),
+        knowledge.ConsolidateMemoriesRequest(
+            run_context_ids=[t.context_id],
+            apply=True,
+            plan="x",
+            subject_user_id=t.user_id,
+            request_id=t.request_id,
+        ),
+        knowledge.ConsolidateMemoriesRequest(apply=True, plan=t.plan, subject_user_id=t.user_id),
+    ],
+    "PutPage": lambda t: [
+        knowledge.PutPageRequest(page=_page(t, t.page_slug, t.memory_id), subject_user_id=t.user_id),
+        knowledge.PutPageRequest(
+            page=knowledge.PageInput(title="x", markdown="x", app_id=t.app_id),
+            subject_user_id=t.user_id,
+            request_id=t.request_id,
+        ),
+    ],
+    "GetPage": lambda t: [
+        knowledge.GetPageRequest(page_id=t.page_id, subject_user_id=t.user_id),
+        knowledge.GetPageRequest(slug=t.page_slug, version=1, subject_user_id=t.user_id),
+        knowledge.GetPageRequest(slug=t.page_slug, app_id=t.app_id, subject_user_id=t.user_id),
+    ],
+    "ListPages": lambda t: [
+        knowledge.ListPagesRequest(page_size=1, subject_user_id=t.user_id),
+        knowledge.ListPagesRequest(slug_prefix=t.page_slug, memory_id=t.memory_id, subject_user_id=t.user_id),
+    ],
+    "ListPageVersions": lambda t: [
+        knowledge.ListPageVersionsRequest(page_id=t.page_id, page_size=1, subject_user_id=t.user_id),
+        knowledge.ListPageVersionsRequest(slug=t.page_slug, app_id=t.app_id, subject_user_id=t.user_id),
+    ],
+    "DeletePage": lambda t: [
+        knowledge.DeletePageRequest(page_id=t.page_id, subject_user_id=t.user_id),
+        knowledge.DeletePageRequest(
+            slug=t.page_slug, app_id=t.app_id, subject_user_id=t.user_id, request_id=t.request_id
+        ),
+    ],
+    "ListContextProviders": lambda t: [
+        querying.ListContextProvidersRequest(agent_id=t.agent_id),
+        querying.ListContextProvidersRequest(),
+    ],
+    "PutAgent": lambda t: [
+        agents.PutAgentRequest(agent=_an_agent(t, "another", template_id=t.template_id)),
+        agents.PutAgentRequest(
+            agent=agents.AgentInput(agent_id=t.agent_id, display_name="another"), request_id=t.request_id
+        ),
+    ],
+    "GetAgent": lambda t: [
+        agents.GetAgentRequest(agent_id=t.agent_id),
+        agents.GetAgentRequest(agent_id=t.agent_id, subject_user_id=t.user_id),
+    ],
+    "ListAgents": lambda t: [
+        agents.ListAgentsRequest(page_size=1),
+        agents.ListAgentsRequest(template_id=t.template_id, page_size=1, subject_user_id=t.user_id),
+    ],
+    "DeleteAgent": lambda t: [
+        agents.DeleteAgentRequest(agent_id=t.agent_id),
+        agents.DeleteAgentRequest(agent_id=t.agent_id, request_id=t.request_id),
+    ],
+    "PutAgentTemplate": lambda t: [
+        agents.PutAgentTemplateRequest(template=_a_template(t, "another")),
+        agents.PutAgentTemplateRequest(
+            template=agents.AgentTemplateInput(template_id=t.template_id), request_id=t.request_id
+        ),
+    ],
+    "GetAgentTemplate": lambda t: [agents.GetAgentTemplateRequest(template_id=t.template_id)],
+    "ListAgentTemplates": lambda t: [agents.ListAgentTemplatesRequest(page_size=1)],
+    "DeleteAgentTemplate": lambda t: [
+        agents.DeleteAgentTemplateRequest(template_id=t.template_id),
+        agents.DeleteAgentTemplateRequest(template_id=t.template_id, request_id=t.request_id),
+    ],
+    "PutKnowledgeBase": lambda t: [
+        bases.PutKnowledgeBaseRequest(knowledge_base=_a_base(t.base_name, "another")),
+        bases.PutKnowledgeBaseRequest(
+            knowledge_base=bases.KnowledgeBaseInput(name=t.base_name, app_id=t.app_id), request_id=t.request_id
+        ),
+    ],
+    "GetKnowledgeBase": lambda t: [bases.GetKnowledgeBaseRequest(name=t.base_name)],
+    "ListKnowledgeBases": lambda t: [bases.ListKnowledgeBasesRequest(page_size=1)],
+    "DeleteKnowledgeBase": lambda t: [
+        bases.DeleteKnowledgeBaseRequest(name=t.base_name),
+        bases.DeleteKnowledgeBaseRequest(name=t.base_name, request_id=t.request_id),
+    ],
+    "AddDocument": lambda t: [
+        bases.AddDocumentRequest(knowledge_base=t.base_name, document=_a_document("another")),
+        bases.AddDocumentRequest(
+            knowledge_base=t.base_name,
+            document=bases.DocumentInput(name=t.record_name, working_memory_id=t.record_id),
+            request_id=t.request_id,
+        ),
+    ],
+    "ListDocuments": lambda t: [
+        bases.ListDocumentsRequest(knowledge_base=t.base_name, page_size=1),
+        bases.ListDocumentsRequest(knowledge_base=t.base_name, states=[bases.DOCUMENT_STATE_INDEXED]),
+    ],
+    "RemoveDocument": lambda t: [
+        bases.RemoveDocumentRequest(knowledge_base=t.base_name, document_id=t.document_id),
+        bases.RemoveDocumentRequest(knowledge_base=t.base_name, document_id=t.document_id, request_id=t.request_id),
+    ],
+    "PutMcpServer": lambda t: [
+        mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),
+        mcp_servers.PutMcpServerRequest(
+            server=_a_server(t.server_id, "another"), clear_secret=True, request_id=t.request_id
+        ),
+    ],
+    "ListMcpServers": lambda t: [mcp_servers.ListMcpServersRequest(page_size=1)],
+    "DiscoverMcpTools": lambda t: [mcp_servers.DiscoverMcpToolsRequest(server_id=t.server_id)],
+    "ListMcpTools": lambda t: [
+        mcp_servers.ListMcpToolsRequest(page_size=1),
+        mcp_servers.ListMcpToolsRequest(server_id=t.server_id, page_size=1),
+    ],
+    "ApproveMcpTool": lambda t: [
+        mcp_servers.ApproveMcpToolRequest(server_id=t.server_id, tool_name="search"),
+        mcp_servers.ApproveMcpToolRequest(
+            server_id=t.server_id,
+            tool_name="search",
+            arguments_json='{"query": "{question}"}',
+            is_default=True,
+            record_search_safe=True,
+            request_id=t.request_id,
+        ),
+    ],
+    "UnapproveMcpTool": lambda t: [
+        mcp_servers.UnapproveMcpToolRequest(server_id=t.server_id, tool_name="search"),
+        mcp_servers.UnapproveMcpToolRequest(server_id=t.server_id, tool_name="search", request_id=t.request_id),
+    ],
+    "DeleteMcpServer": lambda t: [
+        mcp_servers.DeleteMcpServerRequest(server_id=t.server_id),
+        mcp_servers.DeleteMcpServerRequest(server_id=t.server_id, request_id=t.request_id),
+    ],
+    "GetQueryPolicy": lambda t: [
+        querying.GetQueryPolicyRequest(agent_id=t.agent_id),
+        querying.GetQueryPolicyRequest(),
+        querying.GetQueryPolicyRequest(subject_user_id=t.user_id),
+    ],
+    "RunSourceTest": lambda t: [
+        querying.RunSourceTestRequest(
+            label="weekly",
+            question=querying.QueryContextRequest(
+                query=ASKED,
+                providers=querying.ProviderSelection(ids=["workspace", "context"]),
+                provider_options=querying.ProviderOptions(workspace=querying.WorkspaceOptions(node_ids=[t.node_id])),
+                context_ids=[t.context_id],
+                subject_user_id=t.user_id,
+            ),
+        ),
+        querying.RunSourceTestRequest(replay_of=t.test_id),
+    ],
+    "ListSourceTests": lambda t: [querying.ListSourceTestsRequest(page_size=1)],
+    "GetSourceTest": lambda t: [querying.GetSourceTestRequest(test_id=t.test_id)],
+    "CompareSourceTests": lambda t: [querying.CompareSourceTestsRequest(test_id=t.test_id, other_test_id=t.test_id)],
+    "DeleteSourceTest": lambda t: [querying.DeleteSourceTestRequest(test_id=t.test_id)],
+    "UpdateProviderSetting": lambda t: [
+        querying.UpdateProviderSettingRequest(
+            setting=querying.ProviderSetting(
+                provider_id="workspace", enabled=True, workspace=querying.WorkspaceOptions(node_ids=[t.node_id])
+            ),
+            reset=["is_default", "deadline_ms"],
+        ),
+        querying.UpdateProviderSettingRequest(
+            setting=querying.ProviderSetting(provider_id="context", is_default=False, deadline_ms=60_000),
+            request_id=t.request_id,
+        ),
+    ],
     "OpenWindow": lambda t: [
         windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", system_prompt="x", goal="x"),
         windows.OpenWindowRequest(
@@ -1016,7 +1447,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             output_reservation=1,
             request_id=t.request_id,
             config=windows.WindowConfig(
-                high_mark=0.9, tier_ratios=windows.TierRatios(hot=0.5), max_total_tokens=10_000
+                high_mark=0.9, tier_ratios=windows.TierRatios(hot=0.5), max_total_tokens=10_000, cache_ttl_s=60
             ),
         ),
     ],
@@ -1043,6 +1474,44 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "Fold": lambda t: [
         windows.FoldRequest(window_id=t.window_id),
         windows.FoldRequest(window_id=t.window_id, dry_run=True, subject_user_id=t.user_id),
+    ],
+    "PrepareFold": lambda t: [
+        windows.PrepareFoldRequest(window_id=t.window_id),
+        windows.PrepareFoldRequest(window_id=t.window_id, expected_epoch=2, subject_user_id=t.user_id),
+    ],
+    "CommitFold": lambda t: [
+        windows.CommitFoldRequest(window_id=t.window_id),
+        windows.CommitFoldRequest(window_id=t.window_id, expected_epoch=2, request_id=t.request_id),
+        windows.CommitFoldRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "CreateCheckpoint": lambda t: [
+        windows.CreateCheckpointRequest(window_id=t.window_id, label="x"),
+        windows.CreateCheckpointRequest(window_id=t.window_id, request_id=t.request_id),
+        windows.CreateCheckpointRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "ListCheckpoints": lambda t: [
+        windows.ListCheckpointsRequest(window_id=t.window_id, page_size=1),
+        windows.ListCheckpointsRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "Rollback": lambda t: [
+        windows.RollbackRequest(window_id=t.window_id, checkpoint=1, expected_last_seq=LAST_SEQ),
+        windows.RollbackRequest(
+            window_id=t.window_id, checkpoint=1, expected_last_seq=LAST_SEQ, request_id=t.request_id
+        ),
+        windows.RollbackRequest(
+            window_id=t.window_id, checkpoint=1, expected_last_seq=LAST_SEQ, subject_user_id=t.user_id
+        ),
+    ],
+    "ReportResponse": lambda t: [
+        windows.ReportResponseRequest(window_id=t.window_id, pack_id="0.1", invalid=True, expected_last_seq=LAST_SEQ),
+        windows.ReportResponseRequest(
+            window_id=t.window_id,
+            pack_id=f"2.{LAST_SEQ}",
+            invalid=True,
+            expected_last_seq=LAST_SEQ,
+            request_id=t.request_id,
+        ),
+        windows.ReportResponseRequest(window_id=t.window_id, pack_id="1.1", subject_user_id=t.user_id),
     ],
     "Expand": lambda t: [
         windows.ExpandRequest(window_id=t.window_id, ref="m1"),
@@ -1072,6 +1541,13 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "GetState": lambda t: [
         windows.GetStateRequest(window_id=t.window_id),
         windows.GetStateRequest(window_id=t.window_id, sections=["constraint"], subject_user_id=t.user_id),
+        windows.GetStateRequest(window_id=t.window_id, sections=["tool", "entity"]),
+    ],
+    "WatchWindow": lambda t: [
+        windows.WatchWindowRequest(until_now=True, window_id=t.window_id),
+        windows.WatchWindowRequest(
+            until_now=True, window_id=t.window_id, epoch_after=1, entry_from=1, subject_user_id=t.user_id
+        ),
     ],
     "EstimateCost": lambda t: [
         windows.EstimateCostRequest(window_id=t.window_id, steps=100_000),
@@ -1095,6 +1571,12 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.UpdateWindowRequest(window_id=t.window_id, system_prompt="x", tools_json="[]", goal="x"),
         windows.UpdateWindowRequest(window_id=t.window_id, goal="y", request_id=t.request_id),
         windows.UpdateWindowRequest(window_id=t.window_id, goal="y", subject_user_id=t.user_id),
+        windows.UpdateWindowRequest(
+            window_id=t.window_id,
+            config=windows.WindowConfig(keep_last_steps=3, tier_ratios=windows.TierRatios(hot=0.3)),
+            token_budget=0.5,
+            output_reservation=5_000,
+        ),
     ],
     "Pin": lambda t: [
         windows.PinRequest(window_id=t.window_id, text="x"),

@@ -93,6 +93,14 @@ def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
     colocated = {  # all read or write rows of the same tenant
         ("bounds", "entity.edge"),  # of entity.node
         ("edges_bounded", "entity.edge"),
+        ("nodes_written_noted", "entity.node"),  # of entity.change and entity.change_feed, as the others
+        ("nodes_changed_noted", "entity.node"),
+        ("nodes_removed_noted", "entity.node"),
+        ("edges_written_noted", "entity.edge"),  # and of entity.node
+        ("edges_changed_noted", "entity.edge"),
+        ("edges_removed_noted", "entity.edge"),
+        ("io_written_noted", "entity.node_io"),
+        ("io_changed_noted", "entity.node_io"),
         ("keep_search_of_new", "context.wm_record"),  # of this row alone
         ("keep_search_of_changed", "context.wm_record"),
         ("move_embedding", "context.wm_record"),  # of context.embedding

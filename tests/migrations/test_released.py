@@ -39,7 +39,7 @@ def test_a_step_that_drops_what_the_last_release_reads_fails_its_tests(released:
     migrations = released / "entity_service" / "migrations"
     number = len(list(migrations.glob("0*.sql"))) + 1
     contract = migrations / f"{number:04}_contract.sql"
-    contract.write_text("ALTER TABLE entity.edge DROP COLUMN data;\n")
+    contract.write_text("ALTER TABLE entity.edge DROP COLUMN data CASCADE;\n")
     try:
         done = release.run(
             released, "-m", "pytest", "tests/entity_service/test_removal.py::test_a_deleted_edge_may_be_written_again"

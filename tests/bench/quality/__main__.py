@@ -50,7 +50,7 @@ def main() -> None:
     locomo = [one for folder in folders for one in conversations(folder)]
     printed = StringIO()
     with (
-        redirect_stdout(_Both(sys.stdout, printed)),
+        redirect_stdout(Both(sys.stdout, printed)),
     ):
         with asking() as (client, _):
             missed = measured(locomo, Contexts(client))
@@ -123,7 +123,7 @@ def measured(locomo: Sequence[Conversation], contexts: Contexts) -> list[str]:
     return missed
 
 
-class _Both(TextIOBase):
+class Both(TextIOBase):
     """Writes to two files."""
 
     def __init__(self, *files: TextIO) -> None:
