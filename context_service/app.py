@@ -53,9 +53,12 @@ from context_service.knowledge.asked_pages import AskedPages
 from context_service.knowledge.base_dropping import BaseDropping
 from context_service.knowledge.base_rows import BaseRows
 from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.definition_rows import DefinitionRows
+from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.document_rows import DocumentRows
 from context_service.knowledge.document_texts import DocumentTexts
 from context_service.knowledge.knowledge_bases import KnowledgeBases
+from context_service.knowledge.making import PageMaking
 from context_service.knowledge.mcp_client import McpClient
 from context_service.knowledge.mcp_servers import McpServers
 from context_service.knowledge.memories import Memories
@@ -640,7 +643,10 @@ async def _knowledge(
     pages = Pages(database, PageRows(database, passages), requests=_REQUESTS, tokens=ground.tokens)
     consolidating = Consolidating(database, rows, memories, requests=_REQUESTS)
     bases = await _knowledge_bases(ground, stack)
-    servicer = KnowledgeServicer(memories, remembering, consolidating, pages, agents, templates, bases, mcp_servers)
+    definitions = _definitions(ground)
+    servicer = KnowledgeServicer(
+        memories, remembering, consolidating, pages, agents, templates, bases, mcp_servers, definitions
+    )
     service = Service(
         full_name="contextkeep.context.v1.Knowledge",
         add=partial(add_KnowledgeServicer_to_server, servicer),
@@ -658,6 +664,14 @@ async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeB
     for work in (texts.keep_reading(), texts.keep_following(), BaseDropping(database, passages).keep_dropping()):
         await stack.enter_async_context(background.running(work))
     return KnowledgeBases(database, BaseRows(database), documents, requests=_REQUESTS)
+
+
+def _definitions(ground: _Ground) -> Definitions:
+    limits = history_limits_of(ground.settings)
+    making = PageMaking(ground.graph, limits)
+    return Definitions(
+        ground.database, DefinitionRows(ground.database), ground.graph, making, limits, requests=_REQUESTS
+    )
 
 
 async def _query(

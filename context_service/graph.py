@@ -19,11 +19,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import DeadlineExceeded, NodeNotFound, Unavailable
+from contextkeep.errors import AnswerTooLarge, DeadlineExceeded, NodeNotFound, Unavailable
 from service_runtime import calls
 from service_runtime.connections import Connection
 
 _DEPENDENCY = "entity-service"
+_CHANGES = 500  # of a page
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Direction = Literal["out", "in", "both"]
@@ -66,6 +67,15 @@ class Reached(NamedTuple):
     from_node_id: str  # the edge's other end
 
 
+class Origin(NamedTuple):
+    """What of a reached node tells whether it is another by now, and who may see it."""
+
+    version: int
+    agent_bundle_id: str
+    is_archived: bool
+    edge_version: int  # of the edge that reached it; 0 of the start node
+
+
 class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
     """One reached node, as CEL sees it."""
 
@@ -75,6 +85,37 @@ class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is
     entity: dict[str, Any]
     edge: dict[str, Any]  # empty unless asked for
     reached: Reached | None = None  # as `edge`
+    origin: Origin | None = None  # as `edge`
+
+
+class WholeNode(NamedTuple):
+    """A node by itself, with what CEL does not see of it."""
+
+    node_id: str
+    entity: dict[str, Any]  # without input and output
+    graph_name: str
+    agent_bundle_id: str
+    version: int
+    is_archived: bool
+
+
+class GraphChange(NamedTuple):
+    """What became of a node, or of an edge: that has both ends."""
+
+    node_id: str  # empty of an edge
+    is_removed: bool
+    graph_name: str
+    types: tuple[str, ...]  # of a node: the general one, then the specific one
+    from_node_id: str  # empty of a node, as the next
+    to_node_id: str
+
+
+class GraphChanges(NamedTuple):
+    """Some changes, and the place behind them."""
+
+    changes: list[GraphChange]
+    next_place: str
+    has_more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +132,7 @@ class Walk:
     fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
     with_edges: bool  # fill `GraphNode.edge`
     with_reached: bool = False  # fill `GraphNode.reached`
+    with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +261,65 @@ class EntityGraph:
         nodes.sort(key=lambda node: node.depth > 0)
         return nodes
 
+    async def nodes(self, node_ids: Sequence[str]) -> list[WholeNode]:
+        """Return the nodes, 1,000 at most, of which there are and the caller sees them; archived ones, too."""
+        request = pb.BatchGetNodesRequest(node_ids=node_ids)
+        try:
+            response: pb.BatchGetNodesResponse = await self.call("BatchGetNodes", request)
+        except AnswerTooLarge:
+            if len(node_ids) == 1:
+                raise
+            half = len(node_ids) // 2
+            return [*await self.nodes(node_ids[:half]), *await self.nodes(node_ids[half:])]
+        return [_whole(node) for node in response.nodes]
+
+    async def nodes_of_type(
+        self, node_type: str, *, graph_name: str, page_size: int, page_token: str
+    ) -> tuple[list[WholeNode], str]:
+        """Return nodes of a type, either name of it, by `created_at`, and the token of the next page.
+
+        Those that are archived are left out.
+        """
+        condition = orjson.dumps({"type": node_type}).decode()
+        request = pb.SearchNodesRequest(
+            filter=pb.NodeFilter(graph_name=graph_name, condition_json=condition),
+            page_size=page_size,
+            page_token=page_token,
+        )
+        response: pb.SearchNodesResponse = await self.call("SearchNodes", request)
+        return [_whole(node) for node in response.nodes], response.next_page_token
+
+    async def start_changes(self) -> None:
+        """Have the tenant's changes kept from now on.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            Unavailable: the Entity Service does not answer, or a write that began before is under way.
+        """
+        await self.call("StartChanges", pb.StartChangesRequest())
+
+    async def changes(self, place: str) -> GraphChanges:
+        """Return what changed behind a place; empty: nothing, and the place that is reached now.
+
+        Raises:
+            ChangesNotStarted: they are not kept.
+            ChangesExpired: those behind the place are forgotten.
+        """
+        request = pb.ListChangesRequest(place=place, page_size=_CHANGES)
+        response: pb.ListChangesResponse = await self.call("ListChanges", request)
+        changes = [
+            GraphChange(
+                change.node_id,
+                change.kind == pb.CHANGE_KIND_REMOVED,
+                change.graph_name,
+                (change.general_type_name, change.specific_type_name),
+                change.from_node_id,
+                change.to_node_id,
+            )
+            for change in response.changes
+        ]
+        return GraphChanges(changes, response.next_place, response.has_more)
+
     async def call(self, rpc: str, request: Message) -> Any:
         """Make a unary call as the caller and return its answer.
 
@@ -293,10 +394,17 @@ class _Rows:
             pb.TRAVERSE_COLUMN_EDGE_TYPE,
             pb.TRAVERSE_COLUMN_FROM_NODE_ID,
         )
-        self._plain = not (self._times or walk.with_edges or walk.with_reached)
+        self._plain = not (self._times or walk.with_edges or walk.with_reached or walk.with_origin)
         self.columns: tuple[pb.TraverseColumn, ...] = (*(_COLUMNS[key] for key in self._keys), *place)
         if not self._plain:
             self.columns += (*reached, pb.TRAVERSE_COLUMN_EDGE_DATA)
+        if walk.with_origin:
+            self.columns += (
+                pb.TRAVERSE_COLUMN_VERSION,
+                pb.TRAVERSE_COLUMN_AGENT_BUNDLE_ID,
+                pb.TRAVERSE_COLUMN_IS_ARCHIVED,
+                pb.TRAVERSE_COLUMN_EDGE_VERSION,
+            )
 
     def nodes(self, rows: list[list[Any]]) -> list[GraphNode]:
         """Return the nodes of some rows."""
@@ -310,7 +418,10 @@ class _Rows:
 
     def _node(self, row: list[Any]) -> GraphNode:
         entity = dict(zip(self._keys, row, strict=False))
-        created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data = row[len(self._keys) :]
+        created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data, *origin = row[
+            len(self._keys) :
+        ]
+        is_reached = self._walk.with_reached or self._walk.with_origin
         for key, time_us in zip(_TIMES, (created_at_us, modified_at_us), strict=True):
             if key in self._times:
                 entity[key] = _EPOCH + timedelta(microseconds=time_us)
@@ -320,7 +431,8 @@ class _Rows:
             seq,
             entity,
             {"type": edge_type, "depth": depth, "data": edge_data} if self._walk.with_edges else {},
-            Reached(modified_at_us, depth, edge_id, edge_type, from_node_id) if self._walk.with_reached else None,
+            Reached(modified_at_us, depth, edge_id, edge_type, from_node_id) if is_reached else None,
+            Origin(*origin) if origin else None,
         )
 
 
@@ -341,6 +453,10 @@ def _entity(node: pb.Node) -> dict[str, Any]:
         "created_at": _time(node.created_at),
         "modified_at": _time(node.modified_at),
     }
+
+
+def _whole(node: pb.Node) -> WholeNode:
+    return WholeNode(node.id, _entity(node), node.graph_name, node.agent_bundle_id, node.version, node.is_archived)
 
 
 def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:

@@ -32,11 +32,14 @@ class Column(Enum):
     MODIFIED_AT = "(extract(epoch FROM n.modified_at) * 1000000)::bigint"
     SEQ = "n.seq"
     IS_ARCHIVED = "to_json(n.is_archived)"
+    VERSION = "n.version"
+    AGENT_BUNDLE_ID = "to_json(n.agent_bundle_id)"
     DEPTH = "n.depth"
     EDGE_ID = """'"', n.edge_id, '"'"""
     EDGE_TYPE = "to_json(coalesce(n.edge_type, ''))"
     FROM_NODE_ID = """'"', n.near_id, '"'"""
     EDGE_DATA = "coalesce(n.edge_data, '{}')"
+    EDGE_VERSION = "coalesce(n.edge_version, 0)"
     IO = """'{', '"input":' || n.input::text, CASE WHEN n.input IS NOT NULL AND n.output IS NOT NULL THEN ',' END,
         '"output":' || n.output::text, '}'"""
 
@@ -118,10 +121,10 @@ WITH RECURSIVE start AS MATERIALIZED (
     SELECT edge_type FROM present WHERE edge_type IS NOT NULL
 ), child AS (
     SELECT DISTINCT ON (e.child_created_at, e.child_seq)
-        e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.data
+        e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.data, e.version
     FROM wanted w
     CROSS JOIN LATERAL (
-        SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data
+        SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data, e.version
         FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type = w.edge_type
             AND (e.child_created_at, e.child_seq) {behind} (%(after_at)s::timestamptz, %(after_seq)s::bigint)
@@ -134,8 +137,8 @@ WITH RECURSIVE start AS MATERIALIZED (
 ), page AS (
     SELECT
         (SELECT count(*) FROM child) AS scanned, 1 AS depth, c.id AS edge_id, c.edge_type,
-        %(start_id)s::uuid AS near_id, c.data AS edge_data, c.child_created_at AS created_at, c.child_seq AS seq,
-        n.*{io},
+        %(start_id)s::uuid AS near_id, c.data AS edge_data, c.version AS edge_version, c.child_created_at AS created_at,
+        c.child_seq AS seq, n.*{io},
         sum({bytes}) OVER (
             ORDER BY c.child_created_at {way}, c.child_seq {way} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
@@ -164,7 +167,7 @@ _DOCUMENTS = """
 WITH page AS (
     SELECT
         v.position AS scanned, v.depth, v.edge_id, e.edge_type, v.near_id, e.data AS edge_data,
-        n.*{io},
+        e.version AS edge_version, n.*{io},
         sum({bytes}) OVER (ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
     FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
         WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
@@ -175,7 +178,7 @@ WITH page AS (
         OFFSET 0
     ) n
     LEFT JOIN LATERAL (
-        SELECT e.edge_type, e.data FROM entity.edge e
+        SELECT e.edge_type, e.data, e.version FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
         OFFSET 0
     ) e ON true{join_io}
@@ -297,7 +300,7 @@ WITH start AS MATERIALIZED (
     FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
     CROSS JOIN LATERAL (
         SELECT
-            e.id, e.to_node_id, e.edge_type, e.data, e.created_at, e.child_created_at, e.child_seq,
+            e.id, e.to_node_id, e.edge_type, e.data, e.version, e.created_at, e.child_created_at, e.child_seq,
             row_number() OVER newest AS number
         FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
@@ -381,7 +384,7 @@ WITH start AS MATERIALIZED (
     CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
     CROSS JOIN LATERAL (
         SELECT
-            e.id, e.to_node_id, e.edge_type, e.data, e.created_at, e.child_created_at, e.child_seq,
+            e.id, e.to_node_id, e.edge_type, e.data, e.version, e.created_at, e.child_created_at, e.child_seq,
             row_number() OVER newest AS number
         FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s
@@ -405,7 +408,8 @@ WITH start AS MATERIALIZED (
     ) AS unread_at
 ), reached AS MATERIALIZED (
     SELECT DISTINCT ON (e.to_node_id)
-        e.to_node_id, e.depth, e.id AS edge_id, e.edge_type, e.near_id, e.data, e.child_created_at, e.child_seq
+        e.to_node_id, e.depth, e.id AS edge_id, e.edge_type, e.near_id, e.data, e.version, e.child_created_at,
+        e.child_seq
     FROM (
         SELECT 1 AS depth, %(start_id)s::uuid AS near_id, c.* FROM child c
         UNION ALL
@@ -415,11 +419,11 @@ WITH start AS MATERIALIZED (
         AND e.child_created_at >= (SELECT f.floor_at FROM floor f)
     ORDER BY e.to_node_id, e.depth, e.created_at, e.id
 ), hit AS MATERIALIZED (
-    SELECT r.depth, r.edge_id, r.edge_type, r.near_id, r.data AS edge_data, n.*
+    SELECT r.depth, r.edge_id, r.edge_type, r.near_id, r.data AS edge_data, r.version AS edge_version, n.*
     FROM (
         SELECT * FROM reached
         UNION ALL
-        SELECT s.id, 0, NULL, NULL, NULL, NULL, s.created_at, s.seq
+        SELECT s.id, 0, NULL, NULL, NULL, NULL, NULL, s.created_at, s.seq
         FROM start s
         WHERE %(include_start)s AND (s.created_at, s.seq) < (%(after_at)s::timestamptz, %(after_seq)s::bigint)
             AND s.created_at > (SELECT u.unread_at FROM unread u) AND s.created_at >= (SELECT f.floor_at FROM floor f)

@@ -22,7 +22,7 @@ _ADMIN = frozenset(
     {
         *("DeleteNode", "StartChanges", "UpdateProviderSetting"),
         *("PutAgent", "DeleteAgent", "PutAgentTemplate", "DeleteAgentTemplate"),
-        *("PutKnowledgeBase", "DeleteKnowledgeBase"),
+        *("PutKnowledgeBase", "DeleteKnowledgeBase", "ApproveDefinition", "RetireDefinition"),
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
         "UnapproveMcpTool",
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),

@@ -35,6 +35,8 @@ EXPENSIVE = {
     "SyncHistory": "as GetChatHistory, and writes what it reads",
     "TestMapping": "compiles a mapping, and evaluates it",
     "RegisterMapping": "compiles a mapping",
+    "PutDefinition": "compiles a definition",
+    "TestDefinition": "compiles a definition, walks a graph and evaluates it",
     "FetchWMManifest": "walks a graph",
     "SearchWMRecords": "compares texts and vectors of many records",
     "Recall": "compares a text with many passages",

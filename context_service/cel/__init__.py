@@ -6,6 +6,7 @@ the call's budget, so it ends soon whatever the expression and the data are.
 """
 
 from context_service.cel.budget import CallBudget, CompileBudget, CompileStopped, ExpressionLimits
+from context_service.cel.compile import Fields
 from context_service.cel.errors import (
     CallBudgetExceeded,
     CelError,
@@ -34,6 +35,7 @@ __all__ = [
     "Expression",
     "ExpressionLimits",
     "ExpressionTooLarge",
+    "Fields",
     "JsonWriter",
     "Literal",
     "MapLiteral",

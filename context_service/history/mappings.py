@@ -15,6 +15,7 @@ from context_service.cel import (
     CompileBudget,
     Evaluator,
     ExpressionTooLarge,
+    Fields,
     ResultType,
     compile_expression,
 )
@@ -149,13 +150,32 @@ def _compile(
     budget: CompileBudget,
     variables: frozenset[str] = _NODE,
 ) -> Rule | None:
+    return compile_rule(f"rules.{place}", source, result, budget, variables=variables, fields=_FIELDS)
+
+
+def compile_rule(
+    place: str, source: str, result: ResultType, budget: CompileBudget, *, variables: frozenset[str], fields: Fields
+) -> Rule | None:
+    """Return an expression compiled; None: it is empty.
+
+    Args:
+        place: Where it stands, such as "rules.filter".
+        source: The expression.
+        result: What it must give.
+        budget: What it is compiled on.
+        variables: What it may read.
+        fields: Of the variables that always have the same ones.
+
+    Raises:
+        CompileStopped, InvalidArgument, LimitExceeded: as of `compile_mapping`.
+    """
     if not source:
         return None
     try:
-        expression = compile_expression(source, variables=variables, result=result, budget=budget, fields=_FIELDS)
-        return Rule(f"rules.{place}", expression)
+        expression = compile_expression(source, variables=variables, result=result, budget=budget, fields=fields)
+        return Rule(place, expression)
     except CelError as error:
-        raise expression_fault(f"rules.{place}", error) from error
+        raise expression_fault(place, error) from error
 
 
 def expression_fault(field: str, error: CelError) -> ContextKeepError:

@@ -558,6 +558,23 @@ CREATE TABLE context.context_window (
 
 ALTER TABLE context.context_window OWNER TO contextkeep_owner;
 
+CREATE TABLE context.definition (
+    tenant_id uuid NOT NULL,
+    name text NOT NULL,
+    version integer NOT NULL,
+    state text DEFAULT 'DRAFT'::text NOT NULL,
+    app_id text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    approved_at timestamp with time zone,
+    retired_at timestamp with time zone,
+    created_by text NOT NULL,
+    approved_by text DEFAULT ''::text NOT NULL,
+    rules jsonb NOT NULL,
+    CONSTRAINT definition_state_check CHECK ((state = ANY (ARRAY['DRAFT'::text, 'APPROVED'::text, 'RETIRED'::text])))
+);
+
+ALTER TABLE context.definition OWNER TO contextkeep_owner;
+
 CREATE TABLE context.embedding (
     tenant_id uuid NOT NULL,
     owner_kind text NOT NULL,
@@ -1490,6 +1507,9 @@ ALTER TABLE ONLY context.context
 ALTER TABLE ONLY context.context_window
     ADD CONSTRAINT context_window_pkey PRIMARY KEY (tenant_id, window_id);
 
+ALTER TABLE ONLY context.definition
+    ADD CONSTRAINT definition_pkey PRIMARY KEY (tenant_id, name, version);
+
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
@@ -1641,6 +1661,8 @@ CREATE INDEX context_newest ON context.context USING btree (tenant_id, created_a
 CREATE UNIQUE INDEX context_only ON context.context USING btree (tenant_id, owner_user_id, app_id, agent_bundle_id, only_system, only_id) WHERE (only_system IS NOT NULL);
 
 CREATE INDEX context_owner ON context.context USING btree (tenant_id, owner_user_id) WHERE (owner_user_id <> ''::text);
+
+CREATE UNIQUE INDEX definition_approved ON context.definition USING btree (tenant_id, name) WHERE (state = 'APPROVED'::text);
 
 CREATE INDEX embedding_agent_bundle ON context.embedding USING btree (tenant_id, agent_bundle_id);
 
@@ -1802,6 +1824,8 @@ CREATE POLICY bounds ON context.context_external_id AS RESTRICTIVE USING ((NULLI
 
 CREATE POLICY bounds ON context.context_window AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.definition AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -1882,6 +1906,8 @@ CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELEC
 
 CREATE POLICY bounds_of_delete ON context.agent AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_delete ON context.definition AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.mcp_server AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
@@ -1896,6 +1922,8 @@ CREATE POLICY bounds_of_delete ON context.window_profile_version AS RESTRICTIVE 
 
 CREATE POLICY bounds_of_insert ON context.agent AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_insert ON context.definition AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_insert ON context.mcp_server AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
@@ -1909,6 +1937,8 @@ CREATE POLICY bounds_of_insert ON context.window_profile AS RESTRICTIVE FOR INSE
 CREATE POLICY bounds_of_insert ON context.window_profile_version AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_update ON context.agent AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.definition AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
@@ -1963,6 +1993,8 @@ CREATE POLICY context ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( S
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.context_window ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.definition ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
@@ -2069,6 +2101,8 @@ CREATE POLICY tenant ON context.context USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.context_external_id USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.context_window USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.definition USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2206,6 +2240,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_servic
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_window TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.definition TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from context_service.knowledge.agents import Agents
 from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.knowledge_bases import KnowledgeBases
 from context_service.knowledge.mcp_servers import McpServers
 from context_service.knowledge.memories import Memories
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
 from context_service.servicers.agents import AgentsServicer
+from context_service.servicers.definitions import DefinitionsServicer
 from context_service.servicers.knowledge_bases import KnowledgeBasesServicer
 from context_service.servicers.mcp_servers import McpServersServicer
 from context_service.servicers.memories import MemoriesServicer
 from context_service.servicers.pages import PagesServicer
 
 
-class KnowledgeServicer(MemoriesServicer, PagesServicer, AgentsServicer, KnowledgeBasesServicer, McpServersServicer):
+class KnowledgeServicer(
+    MemoriesServicer, PagesServicer, AgentsServicer, KnowledgeBasesServicer, McpServersServicer, DefinitionsServicer
+):
     """Answers the RPCs of `Knowledge`."""
 
     def __init__(
@@ -32,6 +36,7 @@ class KnowledgeServicer(MemoriesServicer, PagesServicer, AgentsServicer, Knowled
         templates: Agents,
         bases: KnowledgeBases,
         mcp_servers: McpServers,
+        definitions: Definitions,
     ) -> None:
         self._memories = memories
         self._remembering = remembering
@@ -41,3 +46,4 @@ class KnowledgeServicer(MemoriesServicer, PagesServicer, AgentsServicer, Knowled
         self._templates = templates
         self._bases = bases
         self._mcp_servers = mcp_servers
+        self._definitions = definitions

@@ -41,6 +41,9 @@ def as_row(reached: pb.TraversedNode) -> list[Any]:
         by.node_id,
         json.loads(by.data_json or "{}"),
         {side: json.loads(text) for side, text in sides.items() if text},
+        one.version,
+        one.agent_bundle_id,
+        1 if by.edge_id else 0,  # none of the edges was changed
     ]
 
 

@@ -48,6 +48,7 @@ OF_TENANTS = {
     *("PutAgentTemplate", "GetAgentTemplate", "ListAgentTemplates", "DeleteAgentTemplate"),
     *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
     *("ApproveMcpTool", "UnapproveMcpTool"),
+    *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
 }
 OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
 

@@ -55,6 +55,7 @@ PROMISED = {
         PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase
         AddDocument ListDocuments RemoveDocument
         PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
+        PutDefinition ApproveDefinition RetireDefinition GetDefinition ListDefinitions TestDefinition
     """,
     "contextkeep.context.v1.ContextQuery": """
         QueryContext StreamQueryContext ListContextProviders GetQueryPolicy UpdateProviderSetting

@@ -57,6 +57,9 @@ HAVE_NO_APP = {
     "entity.node_of_tenant",
 }
 
+# Shared by all whose bounds are known, but for rows that are an app's.
+OF_APPS = ("context.mapping", "context.definition")
+
 # What belongs to contexts: a statement that names none, or nobody, has no row of it.
 OF_CONTEXTS = (
     "context.context",
@@ -80,7 +83,6 @@ _THEIRS = "gen_random_uuid(), 'record', '', 'default', '', '', '{}'"
 
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
-    "entity.change_feed": ("started_at", "now()"),
     "entity.change": (
         "id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id, general_type_name, specific_type_name",
         "gen_random_uuid(), true, 'default', '', '', 'A', 'A'",
@@ -96,6 +98,7 @@ ROWS = {
         "server_id, tool_name, provider_id, definition, definition_sha256, discovered_at",
         "'s', 't', 'mcp-t', '', '', now()",
     ),
+    "context.definition": ("name, version, app_id, created_by, rules", "'d', 1, 'another', '', '{}'"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
     "context.passage": (
         f"{_OF_PASSAGES}, seq, session, said_at, ordinal, part, length_before, marks, kind, role, author, terms, text",
@@ -183,7 +186,7 @@ def test_a_bound_key_sees_no_row_that_is_outside_of_its_bounds(filled: Urls):
                 assert without[table] > 0
                 if table in UNBOUND or (table in HAVE_NO_APP and "app_ids" in bounds):
                     assert seen == without[table], table
-                elif table == "context.mapping":  # the shared ones, and all where the key is not bound to apps
+                elif table in OF_APPS:  # the shared ones, and all where the key is not bound to apps
                     assert 0 < seen <= without[table]
                     assert (seen < without[table]) == ("app_ids" in bounds)
                 else:
@@ -215,7 +218,7 @@ def test_a_bound_that_cannot_be_read_hides_what_it_is_about(filled: Urls, bounds
         connection.execute(SAYING_ALL)
         connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
         connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
-        bound = [table for table in tenanted(filled) if table not in {*UNBOUND, "context.mapping"}]
+        bound = [table for table in tenanted(filled) if table not in {*UNBOUND, *OF_APPS}]
         if "app_ids" in bounds:
             bound = [table for table in bound if table not in HAVE_NO_APP]
         assert [table for table in bound if count(connection, table)] == []

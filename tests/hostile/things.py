@@ -23,6 +23,7 @@ from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import context_query_pb2 as querying
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import definitions_pb2 as definitions
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
@@ -77,6 +78,7 @@ class Things:
     page_slug: str
     base_name: str
     document_id: str
+    definition_name: str
     test_id: str  # of sources
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
@@ -123,6 +125,7 @@ def invented() -> Things:
         page_slug=f"page-{label}",
         base_name=f"base {label}",
         document_id=str(new_id()),
+        definition_name=f"definition {label}",
         test_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
@@ -143,7 +146,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         key: Whose it is to be.
         named: What the caller can choose has these names.
     """
-    t = _with_servers(client, key, _with_agents(client, key, named or invented()))
+    t = _with_definitions(client, key, _with_servers(client, key, _with_agents(client, key, named or invented())))
     data_json = f'{{"role": "user", "content": "{SECRET}", "turn": {{"index": 1}}}}'
     node = {"general_type_name": "Session", "data_json": data_json, "agent_bundle_id": SECRET}
 
@@ -450,6 +453,45 @@ def _with_servers(client: Client, key: object, t: Things) -> Things:
         outcome = client.call(RPCS[name], request, key=key)
         assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
     return t
+
+
+def _with_definitions(client: Client, key: object, t: Things) -> Things:
+    """Put definitions, two, and approve the first version of one, which then has two. Only administrators do."""
+    for name, request in (
+        ("PutDefinition", definitions.PutDefinitionRequest(name=f"{t.definition_name} beside", rules=_defined())),
+        ("PutDefinition", definitions.PutDefinitionRequest(name=t.definition_name, rules=_defined())),
+        ("ApproveDefinition", definitions.ApproveDefinitionRequest(name=t.definition_name, version=1)),
+        ("PutDefinition", definitions.PutDefinitionRequest(name=t.definition_name, rules=_defined("another"))),
+    ):
+        outcome = client.call(RPCS[name], request, key=key)
+        assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
+    return t
+
+
+def _defined(text: str = SECRET, app_id: str = "") -> definitions.DefinitionRules:
+    """Return rules that make pages of nodes, which say what those do, and a text."""
+    said = {
+        "kind": definitions.FACET_KIND_ACTIVITY,
+        "heading": text,
+        "when": "has(entity.data.content)",
+        "text": "entity.data.content",
+        "confidence": "0.5",
+        "as_of": "entity.created_at",
+        "time_to_live": "duration('24h')",
+    }
+    walk = definitions.FacetWalk(edge_types=["Contains"], direction="both", depth_max=2, entity_types=["Session"])
+    return definitions.DefinitionRules(
+        node_type="Session",
+        graph_name="default",
+        app_id=app_id,
+        when="entity.name != 'x'",
+        title=f"'{text} of ' + entity.name",
+        aliases="[entity.id]",
+        facets=[
+            definitions.FacetRules(slug="own", **said),  # type: ignore[arg-type]
+            definitions.FacetRules(slug="below", walk=walk, **said),  # type: ignore[arg-type]
+        ],
+    )
 
 
 _SERVERS = contextlib.ExitStack()  # which stay up as long as the process
@@ -1367,6 +1409,50 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "RemoveDocument": lambda t: [
         bases.RemoveDocumentRequest(knowledge_base=t.base_name, document_id=t.document_id),
         bases.RemoveDocumentRequest(knowledge_base=t.base_name, document_id=t.document_id, request_id=t.request_id),
+    ],
+    "PutDefinition": lambda t: [
+        definitions.PutDefinitionRequest(name=t.definition_name, rules=_defined("another")),
+        definitions.PutDefinitionRequest(
+            name=t.definition_name,
+            rules=definitions.DefinitionRules(
+                node_type="A",
+                title="entity.name",
+                app_id=t.app_id,
+                facets=[
+                    definitions.FacetRules(
+                        slug="own",
+                        heading="A",
+                        kind=definitions.FACET_KIND_EXTERNAL,
+                        walk=definitions.FacetWalk(include_start=True, include_archived=True),
+                        declassify=True,
+                        text="entity.name",
+                    )
+                ],
+            ),
+            request_id=t.request_id,
+        ),
+    ],
+    "ApproveDefinition": lambda t: [
+        definitions.ApproveDefinitionRequest(name=t.definition_name, version=2),
+        definitions.ApproveDefinitionRequest(name=t.definition_name, version=1, request_id=t.request_id),
+    ],
+    "RetireDefinition": lambda t: [
+        definitions.RetireDefinitionRequest(name=t.definition_name),
+        definitions.RetireDefinitionRequest(name=t.definition_name, version=2, request_id=t.request_id),
+    ],
+    "GetDefinition": lambda t: [
+        definitions.GetDefinitionRequest(name=t.definition_name),
+        definitions.GetDefinitionRequest(name=t.definition_name, version=2),
+    ],
+    "ListDefinitions": lambda t: [
+        definitions.ListDefinitionsRequest(page_size=1),
+        definitions.ListDefinitionsRequest(
+            states=[definitions.DEFINITION_STATE_DRAFT, definitions.DEFINITION_STATE_APPROVED], page_size=1
+        ),
+    ],
+    "TestDefinition": lambda t: [
+        definitions.TestDefinitionRequest(rules=_defined("another"), node_id=t.node_id),
+        definitions.TestDefinitionRequest(rules=_defined(app_id=t.app_id), node_id=t.child_id),
     ],
     "PutMcpServer": lambda t: [
         mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),

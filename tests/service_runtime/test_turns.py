@@ -29,6 +29,7 @@ PutPage GetPage ListPages ListPageVersions DeletePage
 GetQueryPolicy UpdateProviderSetting ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
 PutAgent GetAgent ListAgents DeleteAgent PutAgentTemplate GetAgentTemplate ListAgentTemplates DeleteAgentTemplate
 PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase AddDocument ListDocuments RemoveDocument
+ApproveDefinition RetireDefinition GetDefinition ListDefinitions
 PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress

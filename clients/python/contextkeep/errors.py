@@ -260,6 +260,12 @@ class DocumentNotFound(NotFound):
     reason = "DOCUMENT_NOT_FOUND"
 
 
+class DefinitionNotFound(NotFound):
+    """There is no such definition that the caller may see, or not this version of it, or none is approved."""
+
+    reason = "DEFINITION_NOT_FOUND"
+
+
 class McpServerNotFound(NotFound):
     """There is no MCP server with this id."""
 

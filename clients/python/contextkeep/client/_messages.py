@@ -20,6 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
@@ -32,6 +33,8 @@ from contextkeep.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Re
 M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
+DefinitionState = Literal["draft", "approved", "retired"]
+FacetKind = Literal["operational", "relationship", "compiled", "activity", "kb", "external"]
 MemoryKind = Literal["fact", "preference", "experience", "observation"]
 MemoryQueryMode = Literal["recall", "reflect"]
 MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
@@ -53,6 +56,14 @@ DIRECTIONS: dict[str, graph_pb.Direction] = {
     "out": graph_pb.DIRECTION_OUT,
     "in": graph_pb.DIRECTION_IN,
     "both": graph_pb.DIRECTION_BOTH,
+}
+FACET_KINDS: dict[str, definitions_pb.FacetKind] = {
+    "operational": definitions_pb.FACET_KIND_OPERATIONAL,
+    "relationship": definitions_pb.FACET_KIND_RELATIONSHIP,
+    "compiled": definitions_pb.FACET_KIND_COMPILED,
+    "activity": definitions_pb.FACET_KIND_ACTIVITY,
+    "kb": definitions_pb.FACET_KIND_KB,
+    "external": definitions_pb.FACET_KIND_EXTERNAL,
 }
 FORMATS: dict[str, history_pb.MessageFormat] = {
     "openai": history_pb.MESSAGE_FORMAT_OPENAI,
@@ -628,6 +639,26 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
         raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
 
 
+def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules:
+    """Return the message of a definition's rules, in which kinds of facets are words: "operational".
+
+    Raises:
+        InvalidArgument: it has no such field, or a value of another type.
+    """
+    _check_form("rules", definitions_pb.DefinitionRules.DESCRIPTOR, rules)
+    given = dict(rules)
+    if given.get("facets"):
+        given["facets"] = [{**one, "kind": _facet_kind(place, one)} for place, one in enumerate(given["facets"])]
+    try:
+        return ParseDict(given, definitions_pb.DefinitionRules())
+    except (ParseError, TypeError, ValueError) as error:
+        raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
+
+
+def _facet_kind(place: int, facet: Mapping[str, Any]) -> int:
+    return int(choice(f"rules.facets[{place}].kind", facet.get("kind", ""), FACET_KINDS))
+
+
 def _check_form(place: str, descriptor: Any, value: object) -> None:
     """Refuse what a message cannot be read of, in the words of who wrote it.
 
@@ -654,6 +685,8 @@ def _check_form(place: str, descriptor: Any, value: object) -> None:
                 raise InvalidArgument(f"{where} is a list, {wanted}", field=where)
             for index, one in enumerate(given if field.message_type else ()):
                 _check_form(f"{where}[{index}]", field.message_type, one)
+        elif field.message_type and given is not None:
+            _check_form(where, field.message_type, given)
         elif field.type == field.TYPE_STRING and not isinstance(given, str | None):
             raise InvalidArgument(f"{where} is a text, not {type(given).__name__}", field=where)
 

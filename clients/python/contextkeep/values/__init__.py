@@ -22,6 +22,14 @@ from contextkeep.values.contexts import (
     SyncedHistory,
     UnreadRecord,
 )
+from contextkeep.values.definitions import (
+    CompiledPage,
+    Definition,
+    Facet,
+    FacetSource,
+    RuleProblem,
+    TriedDefinition,
+)
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
 from contextkeep.values.events import HistoryEvent
@@ -144,6 +152,7 @@ __all__ = [
     "ComparedHit",
     "ComparedProvider",
     "ComparedTests",
+    "CompiledPage",
     "CompressionProfile",
     "Consolidation",
     "Context",
@@ -154,6 +163,7 @@ __all__ = [
     "ContextProvider",
     "ContextState",
     "CostEstimate",
+    "Definition",
     "Document",
     "DownloadUrl",
     "Edge",
@@ -171,6 +181,8 @@ __all__ = [
     "ExplainedHit",
     "ExplainedPack",
     "ExportedGraph",
+    "Facet",
+    "FacetSource",
     "FoldReceipt",
     "FormattedHistory",
     "GivenMessage",
@@ -228,6 +240,7 @@ __all__ = [
     "RetractedMessages",
     "RolledBack",
     "RowCount",
+    "RuleProblem",
     "SearchHit",
     "SentMessage",
     "SimilarNode",
@@ -245,6 +258,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "TraversedNode",
+    "TriedDefinition",
     "UnreadRecord",
     "Upload",
     "WikiPage",

@@ -154,6 +154,11 @@ export class DocumentNotFound extends NotFound {
   static override readonly reason: string = "DOCUMENT_NOT_FOUND";
 }
 
+/** There is no such definition that the caller may see, or not this version of it, or none is approved. */
+export class DefinitionNotFound extends NotFound {
+  static override readonly reason: string = "DEFINITION_NOT_FOUND";
+}
+
 /** There is no MCP server with this id. */
 export class McpServerNotFound extends NotFound {
   static override readonly reason: string = "MCP_SERVER_NOT_FOUND";

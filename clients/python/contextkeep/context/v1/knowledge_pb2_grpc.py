@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from contextkeep.context.v1 import agents_pb2 as contextkeep_dot_context_dot_v1_dot_agents__pb2
+from contextkeep.context.v1 import definitions_pb2 as contextkeep_dot_context_dot_v1_dot_definitions__pb2
 from contextkeep.context.v1 import knowledge_bases_pb2 as contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2
 from contextkeep.context.v1 import knowledge_pb2 as contextkeep_dot_context_dot_v1_dot_knowledge__pb2
 from contextkeep.context.v1 import mcp_servers_pb2 as contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2
@@ -214,6 +215,36 @@ class KnowledgeStub:
                 '/contextkeep.context.v1.Knowledge/UnapproveMcpTool',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+                _registered_method=True)
+        self.PutDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/PutDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.FromString,
+                _registered_method=True)
+        self.ApproveDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/ApproveDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.FromString,
+                _registered_method=True)
+        self.RetireDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/RetireDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.FromString,
+                _registered_method=True)
+        self.GetDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/GetDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.FromString,
+                _registered_method=True)
+        self.ListDefinitions = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/ListDefinitions',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.FromString,
+                _registered_method=True)
+        self.TestDefinition = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/TestDefinition',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
                 _registered_method=True)
 
 
@@ -556,6 +587,63 @@ class KnowledgeServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PutDefinition(self, request, context):
+        """Writes the next version of a definition, a draft: it changes no page before it is approved. The rules of the newest version again write
+        none, unless that is retired. The newest 50 versions are kept, and the one that is approved.
+
+        The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key that is bound writes none, and
+        sees those without an app, and of its apps.
+
+        Reasons: INVALID_ARGUMENT (the violation names the field; of an expression, the metadata have `rule`, `line` and `column`), LIMIT_EXCEEDED
+        (`definitions`: 200 of a tenant), PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveDefinition(self, request, context):
+        """Has pages compiled by a version of a definition, from the next compile on; the version that was approved before is retired. Pages of that
+        one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first
+        approval on, that keeps what changes in the tenant's graphs (StartChanges).
+
+        Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope; the key is bound), REQUEST_ID_REUSED, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetireDefinition(self, request, context):
+        """Ends a version of a definition. If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+
+        Reasons: DEFINITION_NOT_FOUND (also: no version of it is approved, and none is named), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDefinition(self, request, context):
+        """Reads a version of a definition. Reasons: DEFINITION_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDefinitions(self, request, context):
+        """Lists the versions of definitions. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TestDefinition(self, request, context):
+        """Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it. Nothing is kept.
+
+        Reasons: those of PutDefinition but for the last two, NODE_NOT_FOUND, ANSWER_TOO_LARGE, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_KnowledgeServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -728,6 +816,36 @@ def add_KnowledgeServicer_to_server(servicer, server):
                     servicer.UnapproveMcpTool,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.SerializeToString,
+            ),
+            'PutDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.SerializeToString,
+            ),
+            'ApproveDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.SerializeToString,
+            ),
+            'RetireDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetireDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.SerializeToString,
+            ),
+            'GetDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.SerializeToString,
+            ),
+            'ListDefinitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDefinitions,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.SerializeToString,
+            ),
+            'TestDefinition': grpc.unary_unary_rpc_method_handler(
+                    servicer.TestDefinition,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1656,6 +1774,168 @@ class Knowledge:
             '/contextkeep.context.v1.Knowledge/UnapproveMcpTool',
             contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/PutDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/ApproveDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ApproveDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetireDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/RetireDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.RetireDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/GetDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDefinitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/ListDefinitions',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListDefinitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TestDefinition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/TestDefinition',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -68,6 +68,9 @@ class TraverseColumn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRAVERSE_COLUMN_FROM_NODE_ID: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_EDGE_DATA: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_IO: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_VERSION: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_AGENT_BUNDLE_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EDGE_VERSION: _ClassVar[TraverseColumn]
 
 class ChangeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -115,6 +118,9 @@ TRAVERSE_COLUMN_EDGE_TYPE: TraverseColumn
 TRAVERSE_COLUMN_FROM_NODE_ID: TraverseColumn
 TRAVERSE_COLUMN_EDGE_DATA: TraverseColumn
 TRAVERSE_COLUMN_IO: TraverseColumn
+TRAVERSE_COLUMN_VERSION: TraverseColumn
+TRAVERSE_COLUMN_AGENT_BUNDLE_ID: TraverseColumn
+TRAVERSE_COLUMN_EDGE_VERSION: TraverseColumn
 CHANGE_KIND_UNSPECIFIED: ChangeKind
 CHANGE_KIND_CHANGED: ChangeKind
 CHANGE_KIND_REMOVED: ChangeKind

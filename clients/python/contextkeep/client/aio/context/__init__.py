@@ -7,6 +7,7 @@ from contextkeep.client import _base as base
 from contextkeep.client.aio.context.agents import AgentCalls
 from contextkeep.client.aio.context.blobs import BlobCalls
 from contextkeep.client.aio.context.contexts import ContextCalls
+from contextkeep.client.aio.context.definitions import DefinitionCalls
 from contextkeep.client.aio.context.history import HistoryCalls
 from contextkeep.client.aio.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
@@ -42,6 +43,7 @@ class AsyncContextClient(
     AgentCalls,
     KnowledgeBaseCalls,
     McpServerCalls,
+    DefinitionCalls,
     QueryCalls,
     HistoryCalls,
     MappingCalls,

@@ -8,6 +8,7 @@ from contextkeep.client import _sync_io as io
 from contextkeep.client.sync.context.agents import AgentCalls
 from contextkeep.client.sync.context.blobs import BlobCalls
 from contextkeep.client.sync.context.contexts import ContextCalls
+from contextkeep.client.sync.context.definitions import DefinitionCalls
 from contextkeep.client.sync.context.history import HistoryCalls
 from contextkeep.client.sync.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
@@ -43,6 +44,7 @@ class ContextClient(
     AgentCalls,
     KnowledgeBaseCalls,
     McpServerCalls,
+    DefinitionCalls,
     QueryCalls,
     HistoryCalls,
     MappingCalls,

@@ -1,0 +1,315 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class FacetKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FACET_KIND_UNSPECIFIED: _ClassVar[FacetKind]
+    FACET_KIND_OPERATIONAL: _ClassVar[FacetKind]
+    FACET_KIND_RELATIONSHIP: _ClassVar[FacetKind]
+    FACET_KIND_COMPILED: _ClassVar[FacetKind]
+    FACET_KIND_ACTIVITY: _ClassVar[FacetKind]
+    FACET_KIND_KB: _ClassVar[FacetKind]
+    FACET_KIND_EXTERNAL: _ClassVar[FacetKind]
+
+class DefinitionState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DEFINITION_STATE_UNSPECIFIED: _ClassVar[DefinitionState]
+    DEFINITION_STATE_DRAFT: _ClassVar[DefinitionState]
+    DEFINITION_STATE_APPROVED: _ClassVar[DefinitionState]
+    DEFINITION_STATE_RETIRED: _ClassVar[DefinitionState]
+FACET_KIND_UNSPECIFIED: FacetKind
+FACET_KIND_OPERATIONAL: FacetKind
+FACET_KIND_RELATIONSHIP: FacetKind
+FACET_KIND_COMPILED: FacetKind
+FACET_KIND_ACTIVITY: FacetKind
+FACET_KIND_KB: FacetKind
+FACET_KIND_EXTERNAL: FacetKind
+DEFINITION_STATE_UNSPECIFIED: DefinitionState
+DEFINITION_STATE_DRAFT: DefinitionState
+DEFINITION_STATE_APPROVED: DefinitionState
+DEFINITION_STATE_RETIRED: DefinitionState
+
+class DefinitionRules(_message.Message):
+    __slots__ = ("node_type", "graph_name", "when", "title", "aliases", "facets", "app_id")
+    NODE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    WHEN_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    FACETS_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    node_type: str
+    graph_name: str
+    when: str
+    title: str
+    aliases: str
+    facets: _containers.RepeatedCompositeFieldContainer[FacetRules]
+    app_id: str
+    def __init__(self, node_type: _Optional[str] = ..., graph_name: _Optional[str] = ..., when: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[str] = ..., facets: _Optional[_Iterable[_Union[FacetRules, _Mapping]]] = ..., app_id: _Optional[str] = ...) -> None: ...
+
+class FacetRules(_message.Message):
+    __slots__ = ("slug", "heading", "kind", "walk", "when", "text", "confidence", "as_of", "time_to_live", "declassify")
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    HEADING_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    WALK_FIELD_NUMBER: _ClassVar[int]
+    WHEN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    TIME_TO_LIVE_FIELD_NUMBER: _ClassVar[int]
+    DECLASSIFY_FIELD_NUMBER: _ClassVar[int]
+    slug: str
+    heading: str
+    kind: FacetKind
+    walk: FacetWalk
+    when: str
+    text: str
+    confidence: str
+    as_of: str
+    time_to_live: str
+    declassify: bool
+    def __init__(self, slug: _Optional[str] = ..., heading: _Optional[str] = ..., kind: _Optional[_Union[FacetKind, str]] = ..., walk: _Optional[_Union[FacetWalk, _Mapping]] = ..., when: _Optional[str] = ..., text: _Optional[str] = ..., confidence: _Optional[str] = ..., as_of: _Optional[str] = ..., time_to_live: _Optional[str] = ..., declassify: _Optional[bool] = ...) -> None: ...
+
+class FacetWalk(_message.Message):
+    __slots__ = ("edge_types", "direction", "depth_max", "entity_types", "include_start", "include_archived")
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_TYPES_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_START_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    direction: str
+    depth_max: int
+    entity_types: _containers.RepeatedScalarFieldContainer[str]
+    include_start: bool
+    include_archived: bool
+    def __init__(self, edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[str] = ..., depth_max: _Optional[int] = ..., entity_types: _Optional[_Iterable[str]] = ..., include_start: _Optional[bool] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class Definition(_message.Message):
+    __slots__ = ("name", "version", "state", "rules", "created_by", "created_at", "approved_by", "approved_at", "retired_at")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    APPROVED_BY_FIELD_NUMBER: _ClassVar[int]
+    APPROVED_AT_FIELD_NUMBER: _ClassVar[int]
+    RETIRED_AT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    state: DefinitionState
+    rules: DefinitionRules
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    approved_by: str
+    approved_at: _timestamp_pb2.Timestamp
+    retired_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., state: _Optional[_Union[DefinitionState, str]] = ..., rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., approved_by: _Optional[str] = ..., approved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class CompiledPage(_message.Message):
+    __slots__ = ("page_id", "definition_name", "definition_version", "node_id", "node_type", "title", "aliases", "facets", "stale", "graph_name", "agent_bundle_id", "app_id", "compile_id", "compiled_at", "created_at")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_NAME_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_VERSION_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    FACETS_FIELD_NUMBER: _ClassVar[int]
+    STALE_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    COMPILE_ID_FIELD_NUMBER: _ClassVar[int]
+    COMPILED_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    definition_name: str
+    definition_version: int
+    node_id: str
+    node_type: str
+    title: str
+    aliases: _containers.RepeatedScalarFieldContainer[str]
+    facets: _containers.RepeatedCompositeFieldContainer[Facet]
+    stale: _containers.RepeatedScalarFieldContainer[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    compile_id: str
+    compiled_at: _timestamp_pb2.Timestamp
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, page_id: _Optional[str] = ..., definition_name: _Optional[str] = ..., definition_version: _Optional[int] = ..., node_id: _Optional[str] = ..., node_type: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., facets: _Optional[_Iterable[_Union[Facet, _Mapping]]] = ..., stale: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., compile_id: _Optional[str] = ..., compiled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Facet(_message.Message):
+    __slots__ = ("slug", "heading", "kind", "trust", "text", "is_cut", "confidence", "as_of", "fresh_until", "stale", "sources", "agent_bundle_ids", "is_declassified", "definition_version", "compile_id", "put_by", "written_at")
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    HEADING_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TRUST_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    FRESH_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    STALE_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_IDS_FIELD_NUMBER: _ClassVar[int]
+    IS_DECLASSIFIED_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_VERSION_FIELD_NUMBER: _ClassVar[int]
+    COMPILE_ID_FIELD_NUMBER: _ClassVar[int]
+    PUT_BY_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_AT_FIELD_NUMBER: _ClassVar[int]
+    slug: str
+    heading: str
+    kind: FacetKind
+    trust: int
+    text: str
+    is_cut: bool
+    confidence: float
+    as_of: _timestamp_pb2.Timestamp
+    fresh_until: _timestamp_pb2.Timestamp
+    stale: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.RepeatedCompositeFieldContainer[FacetSource]
+    agent_bundle_ids: _containers.RepeatedScalarFieldContainer[str]
+    is_declassified: bool
+    definition_version: int
+    compile_id: str
+    put_by: str
+    written_at: _timestamp_pb2.Timestamp
+    def __init__(self, slug: _Optional[str] = ..., heading: _Optional[str] = ..., kind: _Optional[_Union[FacetKind, str]] = ..., trust: _Optional[int] = ..., text: _Optional[str] = ..., is_cut: _Optional[bool] = ..., confidence: _Optional[float] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stale: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[FacetSource, _Mapping]]] = ..., agent_bundle_ids: _Optional[_Iterable[str]] = ..., is_declassified: _Optional[bool] = ..., definition_version: _Optional[int] = ..., compile_id: _Optional[str] = ..., put_by: _Optional[str] = ..., written_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class FacetSource(_message.Message):
+    __slots__ = ("node_id", "node_version", "edge_id", "edge_version", "label", "uri")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    URI_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    node_version: int
+    edge_id: str
+    edge_version: int
+    label: str
+    uri: str
+    def __init__(self, node_id: _Optional[str] = ..., node_version: _Optional[int] = ..., edge_id: _Optional[str] = ..., edge_version: _Optional[int] = ..., label: _Optional[str] = ..., uri: _Optional[str] = ...) -> None: ...
+
+class RuleProblem(_message.Message):
+    __slots__ = ("rule", "node_id", "error")
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    rule: str
+    node_id: str
+    error: str
+    def __init__(self, rule: _Optional[str] = ..., node_id: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+
+class PutDefinitionRequest(_message.Message):
+    __slots__ = ("name", "rules", "request_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    rules: DefinitionRules
+    request_id: str
+    def __init__(self, name: _Optional[str] = ..., rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PutDefinitionResponse(_message.Message):
+    __slots__ = ("definition",)
+    DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    definition: Definition
+    def __init__(self, definition: _Optional[_Union[Definition, _Mapping]] = ...) -> None: ...
+
+class ApproveDefinitionRequest(_message.Message):
+    __slots__ = ("name", "version", "request_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    request_id: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ApproveDefinitionResponse(_message.Message):
+    __slots__ = ("definition",)
+    DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    definition: Definition
+    def __init__(self, definition: _Optional[_Union[Definition, _Mapping]] = ...) -> None: ...
+
+class RetireDefinitionRequest(_message.Message):
+    __slots__ = ("name", "version", "request_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    request_id: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RetireDefinitionResponse(_message.Message):
+    __slots__ = ("definition",)
+    DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    definition: Definition
+    def __init__(self, definition: _Optional[_Union[Definition, _Mapping]] = ...) -> None: ...
+
+class GetDefinitionRequest(_message.Message):
+    __slots__ = ("name", "version")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+
+class GetDefinitionResponse(_message.Message):
+    __slots__ = ("definition",)
+    DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    definition: Definition
+    def __init__(self, definition: _Optional[_Union[Definition, _Mapping]] = ...) -> None: ...
+
+class ListDefinitionsRequest(_message.Message):
+    __slots__ = ("states", "page_size", "page_token")
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    states: _containers.RepeatedScalarFieldContainer[DefinitionState]
+    page_size: int
+    page_token: str
+    def __init__(self, states: _Optional[_Iterable[_Union[DefinitionState, str]]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListDefinitionsResponse(_message.Message):
+    __slots__ = ("definitions", "next_page_token")
+    DEFINITIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    definitions: _containers.RepeatedCompositeFieldContainer[Definition]
+    next_page_token: str
+    def __init__(self, definitions: _Optional[_Iterable[_Union[Definition, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class TestDefinitionRequest(_message.Message):
+    __slots__ = ("rules", "node_id")
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    rules: DefinitionRules
+    node_id: str
+    def __init__(self, rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., node_id: _Optional[str] = ...) -> None: ...
+
+class TestDefinitionResponse(_message.Message):
+    __slots__ = ("page", "problems", "problems_left_out")
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    page: CompiledPage
+    problems: _containers.RepeatedCompositeFieldContainer[RuleProblem]
+    problems_left_out: int
+    def __init__(self, page: _Optional[_Union[CompiledPage, _Mapping]] = ..., problems: _Optional[_Iterable[_Union[RuleProblem, _Mapping]]] = ..., problems_left_out: _Optional[int] = ...) -> None: ...

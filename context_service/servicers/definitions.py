@@ -1,0 +1,193 @@
+"""The RPCs of `Knowledge` about definitions: parse, one call, render."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from context_service.graph import Direction
+from context_service.knowledge.definition import (
+    DEPTH_DEFAULT,
+    Definition,
+    DefinitionRules,
+    DefinitionState,
+    FacetKind,
+    FacetRules,
+    FacetWalk,
+)
+from context_service.knowledge.definitions import Definitions
+from context_service.servicers import wire
+from context_service.servicers.compiled_pages import KINDS, NUMBER_OF_KIND, tried_page
+from contextkeep.context.v1 import definitions_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import GRAPH_DEFAULT
+from service_runtime.ids import parse_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_STATES = {
+    pb.DEFINITION_STATE_DRAFT: DefinitionState.DRAFT,
+    pb.DEFINITION_STATE_APPROVED: DefinitionState.APPROVED,
+    pb.DEFINITION_STATE_RETIRED: DefinitionState.RETIRED,
+}
+_BY_STATE = {state: number for number, state in _STATES.items()}
+
+
+class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about definitions."""
+
+    _definitions: Definitions
+
+    async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
+        """Write a draft."""
+        put = await self._definitions.put(
+            request.name,
+            _rules(request.rules),
+            principal=calls.principal(),
+            request=request_of("PutDefinition", request),
+        )
+        return pb.PutDefinitionResponse(definition=_definition(put))
+
+    async def ApproveDefinition(
+        self, request: pb.ApproveDefinitionRequest, context: object
+    ) -> pb.ApproveDefinitionResponse:
+        """Have pages compiled by a version."""
+        asked = request_of("ApproveDefinition", request)
+        approved = await self._definitions.approve(
+            request.name, request.version, principal=calls.principal(), request=asked
+        )
+        return pb.ApproveDefinitionResponse(definition=_definition(approved))
+
+    async def RetireDefinition(
+        self, request: pb.RetireDefinitionRequest, context: object
+    ) -> pb.RetireDefinitionResponse:
+        """End a version."""
+        asked = request_of("RetireDefinition", request)
+        retired = await self._definitions.retire(
+            request.name, request.version, principal=calls.principal(), request=asked
+        )
+        return pb.RetireDefinitionResponse(definition=_definition(retired))
+
+    async def GetDefinition(self, request: pb.GetDefinitionRequest, context: object) -> pb.GetDefinitionResponse:
+        """Read a version."""
+        found = await self._definitions.get(request.name, request.version, principal=calls.principal())
+        return pb.GetDefinitionResponse(definition=_definition(found))
+
+    async def ListDefinitions(self, request: pb.ListDefinitionsRequest, context: object) -> pb.ListDefinitionsResponse:
+        """List versions."""
+        found, token = await self._definitions.page(
+            PageRequest(size=request.page_size, token=request.page_token),
+            [_state(f"states[{place}]", one) for place, one in enumerate(request.states)],
+            principal=calls.principal(),
+        )
+        return pb.ListDefinitionsResponse(definitions=map(_definition, found), next_page_token=token)
+
+    async def TestDefinition(self, request: pb.TestDefinitionRequest, context: object) -> pb.TestDefinitionResponse:
+        """Make a page that is kept nowhere."""
+        rules = _rules(request.rules)
+        made = await self._definitions.tried(rules, parse_id("node_id", request.node_id), principal=calls.principal())
+        return tried_page(rules, made)
+
+
+def _rules(message: pb.DefinitionRules) -> DefinitionRules:
+    return DefinitionRules(
+        node_type=message.node_type,
+        graph_name=message.graph_name or GRAPH_DEFAULT,
+        app_id=message.app_id,
+        when=message.when,
+        title=message.title,
+        aliases=message.aliases,
+        facets=tuple(_facet(place, one) for place, one in enumerate(message.facets)),
+    )
+
+
+def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
+    walk = facet.walk
+    return FacetRules(
+        slug=facet.slug,
+        heading=facet.heading,
+        kind=kind_of(f"definition.facets[{place}].kind", facet.kind),
+        walk=FacetWalk(
+            edge_types=tuple(walk.edge_types),
+            direction=cast("Direction", walk.direction or "out"),
+            depth_max=walk.depth_max or DEPTH_DEFAULT,
+            entity_types=tuple(walk.entity_types),
+            include_start=walk.include_start,
+            include_archived=walk.include_archived,
+        )
+        if facet.HasField("walk")
+        else None,
+        declassify=facet.declassify,
+        when=facet.when,
+        text=facet.text,
+        confidence=facet.confidence,
+        as_of=facet.as_of,
+        time_to_live=facet.time_to_live,
+    )
+
+
+def kind_of(field: str, kind: pb.FacetKind) -> FacetKind:
+    """Return a kind of facets.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if kind not in KINDS:
+        raise InvalidArgument(f"{field} is none of the kinds", field=field)
+    return KINDS[kind]
+
+
+def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
+    if state not in _STATES:
+        raise InvalidArgument(f"{field} is none of the states", field=field)
+    return _STATES[state]
+
+
+def _definition(one: Definition) -> pb.Definition:
+    return pb.Definition(
+        name=one.name,
+        version=one.version,
+        state=_BY_STATE[one.state],
+        rules=_shown(one.rules),
+        created_by=one.created_by,
+        created_at=wire.timestamp(one.created_at),
+        approved_by=one.approved_by,
+        approved_at=wire.timestamp(one.approved_at) if one.approved_at else None,
+        retired_at=wire.timestamp(one.retired_at) if one.retired_at else None,
+    )
+
+
+def _shown(rules: DefinitionRules) -> pb.DefinitionRules:
+    return pb.DefinitionRules(
+        node_type=rules.node_type,
+        graph_name=rules.graph_name,
+        app_id=rules.app_id,
+        when=rules.when,
+        title=rules.title,
+        aliases=rules.aliases,
+        facets=[
+            pb.FacetRules(
+                slug=facet.slug,
+                heading=facet.heading,
+                kind=NUMBER_OF_KIND[facet.kind],
+                walk=None
+                if facet.walk is None
+                else pb.FacetWalk(
+                    edge_types=facet.walk.edge_types,
+                    direction=facet.walk.direction,
+                    depth_max=facet.walk.depth_max,
+                    entity_types=facet.walk.entity_types,
+                    include_start=facet.walk.include_start,
+                    include_archived=facet.walk.include_archived,
+                ),
+                declassify=facet.declassify,
+                when=facet.when,
+                text=facet.text,
+                confidence=facet.confidence,
+                as_of=facet.as_of,
+                time_to_live=facet.time_to_live,
+            )
+            for facet in rules.facets
+        ],
+    )

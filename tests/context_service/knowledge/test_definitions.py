@@ -1,0 +1,400 @@
+"""Definitions: written as drafts, approved by administrators; and what their rules make of a node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from context_service.knowledge import definition, making
+from contextkeep.errors import (
+    ChangesNotStarted,
+    ContextKeepError,
+    DefinitionNotFound,
+    InvalidArgument,
+    LimitExceeded,
+    NodeNotFound,
+    PermissionDenied,
+    RequestIdReused,
+)
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.ids import new_id
+from tests.context_service.knowledge.graphs import BELOW, Stack, World, any_tenant, facet, rules
+
+
+@pytest.fixture(scope="module")
+async def services(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    async with any_tenant(postgres, tmp_path_factory.mktemp("blobs")) as made:
+        yield made
+
+
+@pytest.fixture
+def world(services: Stack) -> World:
+    return World(services)
+
+
+# Versions and approval
+
+
+async def test_rules_come_back_as_they_were_put(world: World):
+    said = rules(
+        facet("below", walk={**BELOW, "direction": "both", "entity_types": ["Opportunity"], "include_archived": True}),
+        facet("own", kind="external", when="true", confidence="0.5", as_of="entity.created_at", declassify=True),
+        app_id="shop",
+        when="entity.name != ''",
+        aliases="[entity.name]",
+    )
+    put = await world.context.put_definition("customer", said)
+    found = await world.context.get_definition("customer", put.version)
+    assert {**said, "graph_name": "default"} == found.rules
+    assert (found.name, found.version, found.state, found.created_by) == ("customer", 1, "draft", "tests")
+
+
+async def test_the_same_rules_again_write_no_version_until_they_are_retired(world: World):
+    first = await world.context.put_definition("customer", rules())
+    assert (await world.context.put_definition("customer", rules())).version == 1
+    await world.context.approve_definition("customer", 1)
+    again = await world.context.put_definition("customer", rules())
+    assert (again.version, again.state, again.created_at) == (1, "approved", first.created_at)
+    await world.context.retire_definition("customer")
+    assert (await world.context.put_definition("customer", rules())).version == 2
+
+
+async def test_approving_needs_admin_and_so_does_retiring(world: World):
+    await world.context.put_definition("customer", rules())
+    writer = world.of(scopes=["read", "write", "delegate"])
+    for refused in (writer.context.approve_definition("customer", 1), writer.context.retire_definition("customer", 1)):
+        with pytest.raises(PermissionDenied):
+            await refused
+    assert (await writer.context.get_definition("customer")).state == "draft"
+
+
+async def test_one_version_is_approved_at_most_and_an_older_one_may_be_again(world: World):
+    for heading in ("One", "Two"):
+        await world.context.put_definition("customer", rules(facet(heading=heading)))
+    for version in (1, 2, 1):
+        await world.context.approve_definition("customer", version)
+        states = {one.version: one.state async for one in world.context.list_definitions()}
+        assert [one for one, state in states.items() if state == "approved"] == [version]
+    assert states == {1: "approved", 2: "retired"}
+    found = await world.context.get_definition("customer")
+    assert (found.version, found.rules["facets"][0]["heading"], found.retired_at) == (1, "One", None)
+
+
+async def test_rivals_approve_one_version(world: World):
+    for heading in ("One", "Two", "Three"):
+        await world.context.put_definition("customer", rules(facet(heading=heading)))
+    await asyncio.gather(*(world.context.approve_definition("customer", version) for version in (1, 2, 3, 1, 2, 3)))
+    assert len([one async for one in world.context.list_definitions(states=["approved"])]) == 1
+
+
+async def test_the_first_approval_has_changes_kept_and_a_draft_does_not(world: World):
+    await world.context.put_definition("customer", rules())
+    with pytest.raises(ChangesNotStarted):
+        await world.graph.list_changes("")
+    await world.context.approve_definition("customer", 1)
+    assert (await world.graph.list_changes("")).next_place
+
+
+async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world: World):
+    await world.context.put_definition("ours", rules(app_id="shop"))
+    await world.context.put_definition("theirs", rules(app_id="bank"))
+    await world.context.put_definition("everybodys", rules())
+    for bounds in ({"app_ids": ["shop"]}, {"graph_names": ["default"]}, {"agent_bundle_id": "b"}):
+        bound = world.of(**bounds)
+        for refused in (
+            bound.context.put_definition("ours", rules()),
+            bound.context.approve_definition("ours", 1),
+            bound.context.retire_definition("ours", 1),
+        ):
+            with pytest.raises(PermissionDenied):
+                await refused
+    shop = world.of(app_ids=["shop"])
+    assert [one.name async for one in shop.context.list_definitions()] == ["everybodys", "ours"]
+    with pytest.raises(DefinitionNotFound):
+        await shop.context.get_definition("theirs")
+
+
+async def test_another_tenant_sees_none(world: World, services: Stack):
+    await world.context.put_definition("customer", rules())
+    other = World(services)
+    assert [one async for one in other.context.list_definitions()] == []
+    with pytest.raises(DefinitionNotFound):
+        await other.context.approve_definition("customer", 1)
+
+
+async def test_a_repeated_request_changes_nothing(world: World):
+    request_id = new_id()
+    first = await world.context.put_definition("customer", rules(), request_id=request_id)
+    await world.context.put_definition("customer", rules(facet(heading="Other")))
+    again = await world.context.put_definition("customer", rules(), request_id=request_id)
+    assert (again.version, first.version) == (1, 1)
+    with pytest.raises(RequestIdReused):
+        await world.context.put_definition("customer", rules(facet(heading="Third")), request_id=request_id)
+
+
+async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("context_service.knowledge.definition_rows.VERSIONS_MAX", 2)
+    monkeypatch.setattr("context_service.knowledge.definitions.DEFINITIONS_MAX", 2)
+    await world.approve("customer", rules())
+    for heading in ("Two", "Three", "Four"):
+        await world.context.put_definition("customer", rules(facet(heading=heading)))
+    assert [one.version async for one in world.context.list_definitions(page_size=1)] == [4, 3, 1]
+    await world.context.put_definition("second", rules())
+    with pytest.raises(LimitExceeded) as refused:
+        await world.context.put_definition("third", rules())
+    assert refused.value.metadata["limit"] == "definitions"
+    await world.context.put_definition("second", rules(facet(heading="Two")))
+
+
+# What rules may be
+
+DEEP = "(" * 60 + "1" + ")" * 60
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"node_type": ""}, "definition.node_type"),
+        ({"title": ""}, "definition.title"),
+        ({"title": "entity.nam"}, "definition.title"),
+        ({"title": "edge.type"}, "definition.title"),
+        ({"title": "1"}, "definition.title"),
+        ({"when": "'yes'"}, "definition.when"),
+        ({"aliases": "entity.name + "}, "definition.aliases"),
+        ({"facets": []}, "definition.facets"),
+        ({"facets": [facet(), facet()]}, "definition.facets[1].slug"),
+        ({"facets": [facet("A b")]}, "definition.facets[0].slug"),
+        ({"facets": [facet(heading=" ")]}, "definition.facets[0].heading"),
+        ({"facets": [facet(text="")]}, "definition.facets[0].text"),
+        ({"facets": [facet(text="entity.io.input")]}, "definition.facets[0].text"),
+        ({"facets": [facet(text="root.io.input", walk={})]}, "definition.facets[0].text"),
+        ({"facets": [facet(text=DEEP)]}, "definition.facets[0].text"),
+        ({"facets": [facet(when="entity.data.x.matches('(')")]}, "definition.facets[0].when"),
+        ({"facets": [facet(walk={"direction": "up"})]}, "definition.facets[0].walk.direction"),
+        ({"facets": [facet(walk={"depth_max": -1})]}, "definition.facets[0].walk.depth_max"),
+        ({"facets": [facet(walk={"depth_max": 101})]}, "definition.facets[0].walk.depth_max"),
+        ({"facets": [facet(walk={"edge_types": [""]})]}, "definition.facets[0].walk.edge_types[0]"),
+        ({"facets": [facet(f"f{n}") for n in range(33)]}, "definition.facets"),
+        ({"title": "'\0'"}, "definition"),
+        ({"title": "'" + "x" * 70_000 + "'"}, "definition"),
+    ],
+)
+async def test_rules_that_are_wrong_are_refused_where_they_are(world: World, said: dict[str, Any], field: str):
+    for name, *arguments in (
+        ("put_definition", "customer", rules(**said)),
+        ("test_definition", rules(**said), new_id()),
+    ):
+        with pytest.raises((InvalidArgument, LimitExceeded)) as error:
+            await getattr(world.context, name)(*arguments)
+        named = [one.field for one in error.value.violations] or [error.value.metadata["limit"]]
+        assert named == [field]
+
+
+async def test_a_kind_that_is_none_is_refused(world: World):
+    with pytest.raises(InvalidArgument):
+        await world.context.put_definition("customer", rules(facet(kind="gossip")))
+
+
+# What rules make of a node
+
+
+async def tried(world: World, said: dict[str, Any], node_id: str) -> Any:
+    return await world.context.test_definition(said, node_id)
+
+
+async def test_a_facet_has_a_line_for_each_node_and_says_where_it_is_from(world: World):
+    customer = await world.node("Customer", "Orrery", text="Pays late", since="2019-01-02T00:00:00Z")
+    first = await world.node("Opportunity", "Renewal", below=customer, text="Renewal", open=True)
+    await world.node("Opportunity", "Lost", below=customer, text="Lost", open=False)
+    second = await world.node("Commitment", "Ship", below=first, text="Ship in May", open=True)
+    said = rules(
+        facet("state", as_of="timestamp(entity.data.since)", time_to_live="duration('24h')", confidence="0.75"),
+        facet("open", kind="relationship", walk=BELOW, when="entity.data.open", text="edge.type + ' ' + entity.name"),
+        facet("nothing", walk=BELOW, when="false"),
+        aliases="[entity.name + ' Ltd', '']",
+    )
+    made = await tried(world, said, customer)
+
+    assert made.problems == ()
+    assert (made.page.title, made.page.aliases, made.page.page_id) == ("Orrery", ("Orrery Ltd",), "")
+    state, opened = made.page.facets
+    assert (state.text, state.trust, state.confidence) == ("Pays late", 5, 0.75)
+    assert state.as_of == datetime(2019, 1, 2, tzinfo=UTC) and state.fresh_until == datetime(2019, 1, 3, tzinfo=UTC)
+    assert [(one.node_id, one.node_version, one.edge_id) for one in state.sources] == [(customer, 1, "")]
+    assert (opened.text, opened.kind, opened.trust, opened.fresh_until) == (
+        "Has Renewal\nHas Ship",
+        "relationship",
+        4,
+        None,
+    )
+    assert [(one.node_id, one.edge_version) for one in opened.sources] == [(first, 1), (second, 1)]
+    assert all(one.edge_id for one in opened.sources)
+
+
+async def test_a_facet_is_as_sure_and_as_fresh_as_its_weakest_line(world: World):
+    customer = await world.node("Customer", "Orrery")
+    for sure, days in ((0.9, 10), (0.4, 2)):
+        await world.node("Note", "n", below=customer, text=f"{sure}", sure=sure, day=f"2026-01-{days:02}T00:00:00Z")
+    said = rules(
+        facet(
+            walk=BELOW,
+            confidence="entity.data.sure",
+            as_of="timestamp(entity.data.day)",
+            time_to_live="duration('24h')",
+        )
+    )
+    (state,) = (await tried(world, said, customer)).page.facets
+    assert (state.confidence, state.as_of.day, state.fresh_until.day) == (0.4, 10, 3)
+
+
+async def test_types_and_archived_nodes_are_passed_through(world: World):
+    customer = await world.node("Customer", "Orrery")
+    archived = await world.node("Folder", "f", below=customer, text="archived")
+    await world.graph.archive_node(archived)
+    await world.node("Note", "n", below=archived, text="behind it")
+    (state,) = (await tried(world, rules(facet(walk=BELOW)), customer)).page.facets
+    assert state.text == "behind it"
+    (state,) = (await tried(world, rules(facet(walk={**BELOW, "include_archived": True})), customer)).page.facets
+    assert state.text == "archived\nbehind it"
+    notes = rules(facet(walk={**BELOW, "entity_types": ["Note"], "include_start": True}))
+    assert [one.text for one in (await tried(world, notes, customer)).page.facets] == ["behind it"]
+
+
+async def test_input_and_output_are_read_by_a_walk(world: World):
+    customer = await world.node("Customer", "Orrery")
+    await world.graph.set_node_io(customer, input="Why late?")
+    said = rules(facet(walk={"include_start": True}, when="has(entity.io.input)", text="entity.io.input"))
+    (state,) = (await tried(world, said, customer)).page.facets
+    assert state.text == "Why late?"
+
+
+async def test_a_facet_says_all_bundles_that_it_read_whether_or_not_they_have_a_line(world: World):
+    customer = await world.node("Customer", "Orrery", agent_bundle_id="sales", text="Pays")
+    await world.node("Note", below=customer, agent_bundle_id="law", text="")
+    own, below = (
+        await tried(world, rules(facet(), facet("below", walk={"include_start": True})), customer)
+    ).page.facets
+    assert (own.agent_bundle_ids, below.agent_bundle_ids) == (("sales",), ("law", "sales"))
+    assert below.text == "Pays"
+
+
+async def test_what_a_key_does_not_see_is_in_no_page_of_its_own(world: World):
+    customer = await world.node("Customer", "Orrery", agent_bundle_id="sales", text="Pays")
+    await world.node("Note", below=customer, agent_bundle_id="law", text="Sues")
+    said = rules(facet(walk={"include_start": True}))
+    sales = await tried(world.of(agent_bundle_id="sales"), said, customer)
+    assert (sales.page.facets[0].text, sales.page.facets[0].agent_bundle_ids) == ("Pays", ("sales",))
+    for bounds in ({"agent_bundle_id": "law"}, {"graph_names": ["g"]}, {"tenant_id": str(new_id())}):
+        with pytest.raises(NodeNotFound):
+            await tried(world.of(**bounds), said, customer)
+
+
+async def test_another_type_another_graph_and_an_archived_node_have_no_page(world: World):
+    there = await world.node("Customer", "Orrery", graph_name="g", text="x")
+    here = await world.node("Customer", "Orrery", text="x")
+    assert (await tried(world, rules(), there)).page is None
+    assert (await tried(world, rules(graph_name="g"), there)).page is not None
+    assert (await tried(world, rules(node_type="Ticket"), here)).page is None
+    assert (await tried(world, rules(when="entity.name == 'Zeta'"), here)).page is None
+    assert (await tried(world, rules(title="''"), here)).page is None
+    await world.graph.archive_node(here)
+    assert (await tried(world, rules(), here)).page is None
+
+
+async def test_a_rule_that_fails_on_a_node_takes_its_line_and_no_other(world: World):
+    customer = await world.node("Customer", "Orrery")
+    await world.node("Note", below=customer, text="good")
+    bad = await world.node("Note", below=customer)
+    made = await tried(world, rules(facet(walk=BELOW)), customer)
+    assert made.page.facets[0].text == "good"
+    assert [(one.rule, one.node_id) for one in made.problems] == [("definition.facets[0].text", bad)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("confidence", "1.5"),
+        ("confidence", "'sure'"),
+        ("confidence", "true"),
+        ("confidence", "0.0 / 0.0"),
+        ("as_of", "'2026-01-01'"),
+        ("time_to_live", "60"),
+        ("time_to_live", "duration('-1h')"),
+        ("text", "entity.data.many.map(a, entity.data.many.map(b, a * b)).size() > 0 ? 'x' : 'y'"),
+    ],
+)
+async def test_a_value_that_is_none_or_costs_too_much_is_a_problem_and_no_line(world: World, rule: str, value: str):
+    customer = await world.node("Customer", "Orrery", text="x", many=list(range(1000)))
+    made = await tried(world, rules(facet(**{rule: value})), customer)
+    assert [one.rule for one in made.problems] == [f"definition.facets[0].{rule}"]
+    assert made.page.facets == ()
+
+
+async def test_a_title_that_fails_makes_no_page_and_says_why(world: World):
+    customer = await world.node("Customer", "Orrery")
+    made = await tried(world, rules(title="entity.data.title"), customer)
+    assert (made.page, [one.rule for one in made.problems]) == (None, ["definition.title"])
+
+
+async def test_a_page_whose_rules_cost_more_than_a_call_may_spend_is_none(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("context_service.history.limits.HistoryLimits.call_budget", _poor)
+    customer = await world.node("Customer", "Orrery", many=list(range(200)))
+    made = await tried(world, rules(facet(text="entity.data.many.map(a, string(a)).join(',')")), customer)
+    assert (made.page, [one.rule for one in made.problems]) == (None, ["definition"])
+
+
+def _poor(self: Any) -> Any:
+    from context_service.cel import CallBudget
+
+    return CallBudget(steps_max=300)
+
+
+async def test_texts_are_cut_and_what_postgres_does_not_store_is_left_out(world: World):
+    customer = await world.node("Customer", "Orrery")
+    for number in range(3):
+        await world.node("Note", below=customer, text=f"{number}" * 30_000)
+    said = rules(
+        facet("long", walk=BELOW),
+        facet("nul", text=r"'a\u0000b'"),
+        title="'  two\\nlines  '",
+        aliases="[1, 2, 3].map(a, 'x')",
+    )
+    made = await tried(world, said, customer)
+    long, nul = made.page.facets
+    assert (long.is_cut, len(long.text.encode()) <= making.FACET_BYTES_MAX, len(long.sources)) == (True, True, 2)
+    assert (nul.text, made.page.title, made.page.aliases) == ("ab", "two lines", ("x",))
+
+
+async def test_a_walk_that_comes_too_far_makes_no_facet(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(making, "NODES_MAX", 2)
+    customer = await world.node("Customer", "Orrery", text="own")
+    for _ in range(3):
+        await world.node("Note", below=customer, text="x")
+    made = await tried(world, rules(facet(), facet("below", walk=BELOW)), customer)
+    assert [one.slug for one in made.page.facets] == ["state"]
+    assert [(one.rule, one.node_id) for one in made.problems] == [("definition.facets[1].walk", customer)]
+
+
+async def test_problems_are_told_up_to_a_number(world: World):
+    customer = await world.node("Customer", "Orrery")
+    for _ in range(making.PROBLEMS_MAX + 2):
+        await world.node("Note", below=customer)
+    made = await tried(world, rules(facet(walk=BELOW)), customer)
+    assert (len(made.problems), made.problems_left_out) == (making.PROBLEMS_MAX, 2)
+
+
+async def test_trust_is_of_the_kind():
+    trusts = {kind.value: trust for kind, trust in definition.TRUST.items()}
+    assert trusts == {"operational": 5, "relationship": 4, "compiled": 3, "activity": 2, "kb": 2, "external": 1}
+
+
+async def test_a_name_that_is_none_is_refused(world: World):
+    for name in ("", "  ", "a\0", "x" * 129):
+        with pytest.raises(ContextKeepError):
+            await world.context.put_definition(name, rules())
