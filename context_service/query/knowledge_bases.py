@@ -37,7 +37,8 @@ class KnowledgeBaseDocuments:
         bases = await self._bases.asked(asked.knowledge_bases, principal=principal)
         if not bases:
             whose = f"to agent {asked.agent_id}, to its template or " if asked.agent_id else ""
-            return Answered(state=State.SKIPPED, reason=f"no knowledge base is attached {whose}to the tenant")
+            reason = f"no knowledge base is attached {whose}to the tenant"
+            return Answered(state=State.SKIPPED, reason=reason, target="0 knowledge bases")
         found = await self._bases.found(
             asked.query,
             bases,

@@ -12,6 +12,7 @@ from tests.conftest import KEY, METADATA
 from tests.errors import raised
 
 STUB = ContextQueryStub
+ASKED = ["knowledge-base", "memory", "wiki", "workspace"]  # by default
 
 
 def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, stack):
@@ -20,12 +21,10 @@ def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, sta
     request = pb.QueryContextRequest(query="Who keeps the lighthouse?", context_ids=[context_id])
     answer = grpc_stub.QueryContext(request, metadata=METADATA)
     assert "Morwenna" in answer.hits[0].snippet
-    assert [(one.provider_id, one.state) for one in answer.providers] == [
-        ("context", pb.PROVIDER_STATE_OK),
-        ("memory", pb.PROVIDER_STATE_SKIPPED),
-        ("wiki", pb.PROVIDER_STATE_SKIPPED),
-        ("workspace", pb.PROVIDER_STATE_OK),
-    ]
+    states = {one.provider_id: one.state for one in answer.providers}
+    assert list(states) == ["context", *ASKED]
+    assert states["context"] == states["workspace"] == pb.PROVIDER_STATE_OK
+    assert states["memory"] == states["wiki"] == pb.PROVIDER_STATE_SKIPPED
     with pytest.raises(grpc.RpcError) as refused:
         grpc_stub.QueryContext(pb.QueryContextRequest(query=" "), metadata=METADATA)
     assert [one.field for one in raised(refused.value).violations] == ["query"]
@@ -34,9 +33,9 @@ def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, sta
 def test_StreamQueryContext_tells_each_provider_and_then_what_QueryContext_answers(grpc_stub):
     request = pb.QueryContextRequest(query="Who mends the foghorn?")
     *told, last = grpc_stub.StreamQueryContext(request, metadata=METADATA)
-    assert sorted(one.provider.status.provider_id for one in told) == ["memory", "wiki", "workspace"]
+    assert sorted(one.provider.status.provider_id for one in told) == ASKED
     assert last.WhichOneof("event") == "answer"
-    assert [one.provider_id for one in last.answer.providers] == ["memory", "wiki", "workspace"]
+    assert [one.provider_id for one in last.answer.providers] == ASKED
     with pytest.raises(grpc.RpcError) as refused:
         list(grpc_stub.StreamQueryContext(pb.QueryContextRequest(query=" "), metadata=METADATA))
     assert [one.field for one in raised(refused.value).violations] == ["query"]
@@ -46,6 +45,7 @@ def test_ListContextProviders_answers_those_of_ours(grpc_stub):
     answer = grpc_stub.ListContextProviders(pb.ListContextProvidersRequest(), metadata=METADATA)
     assert [(one.provider_id, one.is_default) for one in answer.providers] == [
         ("context", False),
+        ("knowledge-base", True),
         ("memory", True),
         ("wiki", True),
         ("workspace", True),
@@ -54,9 +54,7 @@ def test_ListContextProviders_answers_those_of_ours(grpc_stub):
 
 def test_GetQueryPolicy_says_of_each_provider_whether_it_is_asked(grpc_stub):
     policy = grpc_stub.GetQueryPolicy(pb.GetQueryPolicyRequest(), metadata=METADATA)
-    assert {one.provider_id: one.is_enabled for one in policy.providers} == dict.fromkeys(
-        ("context", "memory", "wiki", "workspace"), True
-    )
+    assert {one.provider_id: one.is_enabled for one in policy.providers} == dict.fromkeys(("context", *ASKED), True)
 
 
 def test_UpdateProviderSetting_is_what_the_policy_says_then(grpc_stub):
@@ -79,7 +77,7 @@ def kept_of(grpc_stub, query="Who keeps the lighthouse?"):
 
 
 def test_RunSourceTest_answers_as_QueryContext_does(grpc_stub):
-    assert [one.provider_id for one in kept_of(grpc_stub).answer.providers] == ["memory", "wiki", "workspace"]
+    assert [one.provider_id for one in kept_of(grpc_stub).answer.providers] == ASKED
 
 
 def test_GetSourceTest_answers_what_was_kept(grpc_stub):
@@ -97,7 +95,7 @@ def test_CompareSourceTests_says_how_each_provider_fared(grpc_stub):
     ids = [kept_of(grpc_stub).test_id for _ in range(2)]
     comparing = pb.CompareSourceTestsRequest(test_id=ids[0], other_test_id=ids[1])
     compared = grpc_stub.CompareSourceTests(comparing, metadata=METADATA)
-    assert [one.provider_id for one in compared.providers] == ["memory", "wiki", "workspace"]
+    assert [one.provider_id for one in compared.providers] == ASKED
 
 
 def test_DeleteSourceTest_leaves_nothing(grpc_stub):

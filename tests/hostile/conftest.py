@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from context_service.history import registry
 from context_service.query import remembered
+from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
 from tests.hostile.stalls import StallProbe
 from tests.hostile.tables import Tables, reading
+from tests.hostile.things import RPCS, Things
 
 
 @pytest.fixture(scope="package")
@@ -78,6 +83,31 @@ def nothing_kept() -> Iterator[None]:
         patch.setattr(registry, "_KEPT_MAX", 0)
         patch.setattr(remembered, "FRESH_S", 0.0)
         yield
+
+
+@pytest.fixture(scope="package")
+def finds_documents(client: Client, shared_urls: Urls) -> Callable[[uuid.UUID, object, Things], None]:
+    """Has the documents of a tenant read.
+
+    The tenants of these tests are none that work in the background knows: it would write while a test compares.
+    """
+
+    def read(tenant_id: uuid.UUID, key: object, things: Things) -> None:
+        asked = bases.ListDocumentsRequest(knowledge_base=things.base_name)
+        with psycopg.connect(shared_urls.superuser, autocommit=True) as connection:
+            connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", (tenant_id, str(tenant_id)))
+            try:
+                until = time.monotonic() + 60
+                while time.monotonic() < until:
+                    (listed,) = client.call(RPCS["ListDocuments"], asked, key=key).answers
+                    if all(one.state == bases.DOCUMENT_STATE_INDEXED for one in listed.documents):
+                        return
+                    time.sleep(0.05)
+                pytest.fail(f"not read in a minute: {listed}")
+            finally:
+                connection.execute("DELETE FROM access.tenant WHERE id = %s", (tenant_id,))
+
+    return read
 
 
 @pytest.fixture(scope="package")

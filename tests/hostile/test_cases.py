@@ -38,6 +38,7 @@ NAMES_NOTHING = {
     "agent.callers.agent_ids",  # of credentials
     "set.key",  # of a window's state, as the next one: the window is what is named
     "remove.key",
+    "pack_id",  # a count of epochs and messages: its window is what is named
     "page.sources.id",  # whatever its writer says
     "root.id",  # of a node that need not exist, as the next two
     "root.external_id",

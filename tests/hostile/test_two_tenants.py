@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -64,10 +64,12 @@ REFUSED = ("NO_DOWNLOAD_URL", "FOLD_NO_PROGRESS", "FOLD_NOT_PREPARED", "CHANGES_
 
 
 @pytest.fixture(scope="module")
-def to_read(client: Client) -> tuple[uuid.UUID, Things]:
+def to_read(client: Client, finds_documents: Callable[[uuid.UUID, object, Things], None]) -> tuple[uuid.UUID, Things]:
     """An owner and what it has, shared by what changes nothing."""
     owner = uuid.uuid4()
-    return owner, seeded(client, owner)
+    things = seeded(client, owner)
+    finds_documents(owner, owner, things)
+    return owner, things
 
 
 @pytest.fixture(scope="module", params=list(RPCS.values()), ids=str)

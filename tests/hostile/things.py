@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -413,7 +412,7 @@ def _with_agents(client: Client, key: object, t: Things) -> Things:
 
 
 def _with_documents(client: Client, key: object, t: Things) -> str:
-    """Put knowledge bases and documents, two of each, and return the id of one that is read. Only administrators do."""
+    """Put knowledge bases and documents, two of each, and return the id of one. Only administrators do."""
     document_id = t.document_id
     for name in (f"{t.base_name} beside", t.base_name):
         outcome = client.call(
@@ -426,12 +425,6 @@ def _with_documents(client: Client, key: object, t: Things) -> str:
         adding = bases.AddDocumentRequest(knowledge_base=t.base_name, document=_a_document(SECRET))
         (added,) = client.call(RPCS["AddDocument"], adding, key=key).answers
         document_id = added.document.document_id
-    reading = bases.ListDocumentsRequest(
-        knowledge_base=t.base_name, states=[bases.DOCUMENT_STATE_QUEUED, bases.DOCUMENT_STATE_PARSING]
-    )
-    until = time.monotonic() + 30
-    while client.call(RPCS["ListDocuments"], reading, key=key).answers[0].documents and time.monotonic() < until:
-        time.sleep(0.05)
     return document_id
 
 
