@@ -18,7 +18,7 @@ from context_service.windows.summaries import SEGMENT, Scored, Summary
 from context_service.windows.tallies import StepTally, Tallies, ToolUse, added
 from context_service.windows.tallies import loaded as loaded_tallies
 from context_service.windows.tallies import stored as stored_tallies
-from context_service.windows.task_state import REMOVED, Change, Entry, place_of
+from context_service.windows.task_state import REMOVED, WHOLE, Change, Entry, place_of
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
@@ -29,8 +29,9 @@ STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
 SUMMARY = "summary"
 BY_RULE, BY_CALLER = "rule", "caller"  # sources of entries
 PIN = "pin"  # the section of what is pinned; its key is the id
-_HELD_MAX = 5_000  # entries that a state is written of: the newest
-_HELD_OF_MAX = 500
+# Entries that a state is written of, the newest: of what each pack must have, and of the rest.
+_WHOLE_MAX, _HELD_MAX = 10_000, 5_000
+_HELD_OF_MAX = 500  # of a section
 _ENDED_OF_MAX = 50  # of what is recalled at once: the newest
 _WORTH_BYTES = 30  # of a line that a fold chose from, or did not
 _ROW_BYTES = 200  # as long to read as so many bytes to parse
@@ -260,19 +261,30 @@ _ENTRY = "number, seq, section, key, text, value, ref, source, created_at"
 # What an entry may take the place of, answer or take back: values and files of its key; of sections that have none, the
 # newest.
 _HELD_OF = f"""
-(SELECT {_ENTRY} FROM context.window_entry
+SELECT {_ENTRY} FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND key <> ''
-    AND (section, key) IN (SELECT * FROM unnest(%(sections)s::text[], %(keys)s::text[])))
+    AND (section, key) IN (SELECT * FROM unnest(%(sections)s::text[], %(keys)s::text[]))
 UNION ALL
-(SELECT {_ENTRY} FROM context.window_entry
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL
-    AND section = ANY (%(whole)s::text[]) AND key = ''
-ORDER BY number DESC LIMIT {_HELD_OF_MAX})
+SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERAL (
+    SELECT {_ENTRY} FROM context.window_entry e
+    WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.ended_at IS NULL
+        AND e.section = of.section AND e.key = ''
+    ORDER BY number DESC LIMIT {_HELD_OF_MAX}
+) newest
 """  # noqa: S608 - constants
+# Thousands of files and errors behind a rule do not make it forgotten.
 _HELD = f"""
 SELECT {_ENTRY} FROM (
     SELECT {_ENTRY} FROM context.window_entry
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'rule'
+        AND section = ANY (%(whole)s::text[])
+    ORDER BY number DESC LIMIT {_WHOLE_MAX}
+) whole
+UNION ALL
+SELECT {_ENTRY} FROM (
+    SELECT {_ENTRY} FROM context.window_entry
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'rule'
+        AND section <> ALL (%(whole)s::text[])
     ORDER BY number DESC LIMIT {_HELD_MAX}
 ) newest
 UNION ALL
@@ -678,8 +690,9 @@ class ViewRows:
     async def held(self, window: Window, *, principal: Principal) -> list[Held]:
         """Return the entries that hold, in the order of the log."""
         door = self._log.of(principal, window.context_id)
-        named = {"tenant_id": door.tenant_id, "window_id": window.window_id}
-        return list(map(_held, await door.query(_HELD, named)))
+        named = {"tenant_id": door.tenant_id, "window_id": window.window_id, "whole": TextArray(WHOLE)}
+        rows = await door.query(_HELD, named)
+        return await beside_the_loop(_ROW_BYTES * len(rows), _all_held, rows)
 
     async def superseded(
         self, window: Window, seqs: Collection[int], *, principal: Principal
@@ -1132,6 +1145,10 @@ def _receipt(row: Row) -> Receipt:
         account=_account(orjson.loads(row.receipt)),
         created_at=row.created_at,
     )
+
+
+def _all_held(rows: Sequence[Row]) -> list[Held]:
+    return list(map(_held, rows))
 
 
 def _held(row: Row) -> Held:
