@@ -1254,7 +1254,8 @@ CREATE TABLE context.window_block (
     renderer smallint DEFAULT 1 NOT NULL,
     tools text DEFAULT '[]'::text NOT NULL,
     masked_epoch integer,
-    epoch_to integer
+    epoch_to integer,
+    refs text DEFAULT ''::text NOT NULL
 );
 
 ALTER TABLE context.window_block OWNER TO contextkeep_owner;

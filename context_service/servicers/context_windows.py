@@ -420,7 +420,9 @@ def _pack(pack: Pack) -> pb.PackResponse:
         tokens=pack.zones.all,
         tokens_by_zone=_zones(pack.zones),
         step_count=pack.step_count,
-        omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens),
+        omitted=pb.PackOmissions(
+            step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs
+        ),
         epoch=window.epoch,
         last_seq=pack.last_seq,
         is_waiting=pack.is_waiting,
@@ -428,6 +430,7 @@ def _pack(pack: Pack) -> pb.PackResponse:
         wrap_up=pack.wraps_up,
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
+        recalled_refs=pack.recalled_refs,
     )
 
 

@@ -32,6 +32,7 @@ from context_service.windows.pins import pinned
 from context_service.windows.prepared import Prepared, committed, prepared
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import Profile
+from context_service.windows.refs import refs_between
 from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
@@ -43,6 +44,7 @@ from context_service.windows.view_rows import (
     NOTE,
     RECALLED,
     STEP,
+    SUMMARY,
     Account,
     Held,
     MadeSummary,
@@ -126,6 +128,8 @@ class Pack:
         is_waiting: The last step waits for results.
         breakpoints: Where a vendor's cache is to be told that something ends that stays.
         wraps_up: The window may soon pack no more: its tokens are nearly spent.
+        omitted_refs: Of the messages that are seen in excerpts only.
+        recalled_refs: Of the passages that are recalled, in their order, each once.
     """
 
     window: Window
@@ -140,6 +144,8 @@ class Pack:
     is_waiting: bool
     breakpoints: Sequence[Breakpoint] = ()
     wraps_up: bool = False
+    omitted_refs: Sequence[str] = ()
+    recalled_refs: Sequence[str] = ()
 
 
 class Prefix(NamedTuple):
@@ -815,7 +821,8 @@ class Packs:
         # What it says may hold no longer, and nothing behind it would tell.
         if superseded := await self._views.superseded(window, {one.seq for one in recalled.items}, principal=principal):
             said = f"{said}\n\n{note_of(superseded)}"
-        block = _appended(RECALLED, step.step_to, said, window)
+        refs = [one.ref for one in recalled.items]
+        block = replace(_appended(RECALLED, step.step_to, said, window), refs=refs)
         return block if block.tokens <= room else None
 
 
@@ -1110,6 +1117,8 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
         last_seq=ahead.last_seq,
         is_waiting=waiting is not None,
         breakpoints=_breakpoints(sight, zones, sight.body if is_cut else body, waiting if is_cut else None),
+        omitted_refs=[refs_between(one.seq_from, one.seq_to) for one in sight.parts if one.kind == SUMMARY],
+        recalled_refs=list(dict.fromkeys(ref for one in sight.parts for ref in one.refs)),
     )
 
 

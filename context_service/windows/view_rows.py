@@ -57,6 +57,7 @@ class NewBlock:
         kind: `STEP`, `RECALLED` or `NOTE`.
         step: Its number as a step, from 1; of the others, that of the step that they stand behind.
         masked: Its pieces, masked, with their tokens; None: a mask is not worth it.
+        refs: Of the passages that it recalls.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class NewBlock:
     units: Sequence[Unit] = ()
     names: Iterable[str] = ()
     tools: Sequence[ToolUse] = ()
+    refs: Sequence[str] = ()
 
 
 class Seen(NamedTuple):
@@ -84,12 +86,13 @@ class Seen(NamedTuple):
     tokens: int
     is_error: bool
     pieces_json: str  # as they are kept: reading many of them takes its time
+    refs: Sequence[str] = ()  # of the passages that are recalled
 
     @classmethod
     def of(cls, block: NewBlock) -> Seen:
         """Return what is known of a block that was just written, beside its pieces."""
         place = block.step, block.step, block.seq_from, block.seq_to
-        return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="")
+        return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="", refs=tuple(block.refs))
 
     @property
     def pieces(self) -> list[Rendered]:
@@ -221,17 +224,18 @@ WITH w AS (
 ), blocks AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools
+        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools, refs
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
         b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
-        b.masked, b.masked_tokens, b.units, b.names, b.tools
+        b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
-        %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[]
+        %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[],
+        %(block_refs)s::text[]
     ) WITH ORDINALITY AS b (
-        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, n
+        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, refs, n
     )
 ), ended AS (
     UPDATE context.window_entry e SET ended_at = now(), ended_checkpoint = w.checkpoint_count, ended_seq = (
@@ -357,16 +361,16 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told
 # One statement is one look: the first row says which view it is.
 _SEEN = """
 (SELECT 'window' AS kind, epoch AS level, block_count AS step_from, 0 AS step_to, 0 AS seq_from, 0 AS seq_to,
-    0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, 0 AS zone
+    0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, '' AS refs, 0 AS zone
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
-(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, 1
+(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', 1
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
 (SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens,
-    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, 2
+    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, 2
 FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     AND number >= %(number_from)s::integer)
@@ -1017,6 +1021,7 @@ def _parts(rows: Sequence[Row]) -> list[Seen]:
             tokens=row.tokens,
             is_error=row.is_error,
             pieces_json=row.pieces,
+            refs=tuple(row.refs.split()),
         )
         for row in rows
     ]
@@ -1036,6 +1041,7 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
         "names": TextArray([_json(sorted(one.names)) for one in blocks]),
         "tools": TextArray([_json(list(map(tuple, one.tools))) for one in blocks]),
+        "block_refs": TextArray([" ".join(one.refs) for one in blocks]),
     }
 
 

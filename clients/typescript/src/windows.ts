@@ -106,8 +106,8 @@ export interface Pack {
   tokensByZone: PackZones;
   /** Steps that are seen, as they were or masked. */
   stepCount: number;
-  /** What is seen in excerpts only. */
-  omitted: { stepCount: number; tokens: number };
+  /** What is seen in excerpts only: `refs` are of its messages. */
+  omitted: { stepCount: number; tokens: number; refs: string[] };
   epoch: number;
   /** The newest message that was read. */
   lastSeq: bigint;
@@ -123,6 +123,8 @@ export interface Pack {
   calibratedTokens: number;
   /** Where a vendor's cache of prompts is to be told that something ends that stays: up to 4, in their order. */
   breakpoints: CacheBreakpoint[];
+  /** Of the passages that it recalls, in their order, each once. */
+  recalledRefs: string[];
 }
 
 /** A place of a pack. */
@@ -464,7 +466,11 @@ export function packOf(message: pb.PackResponse, since?: Pack): Pack {
     messagesJson,
     tokensByZone: zonesOf(tokensByZone),
     breakpoints: breakpoints.map((one) => fieldsOf(one)),
-    omitted: { stepCount: omitted?.stepCount ?? 0, tokens: Number(omitted?.tokens ?? 0) },
+    omitted: {
+      stepCount: omitted?.stepCount ?? 0,
+      tokens: Number(omitted?.tokens ?? 0),
+      refs: omitted?.refs ?? [],
+    },
   };
 }
 

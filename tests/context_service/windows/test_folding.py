@@ -55,6 +55,25 @@ async def worked(caller: Caller) -> tuple[str, windows_pb.Window, list[windows_p
     return context_id, window, packs
 
 
+async def test_a_pack_names_the_messages_that_it_shows_in_excerpts_only(
+    caller: Caller, other_replica: Caller, worked: tuple[str, windows_pb.Window, list[windows_pb.PackResponse]]
+):
+    """All of them together are those of the steps that it leaves out, and each is expanded."""
+    _, window, packs = worked
+    pack = await packed(other_replica, window, without_recall=True)
+    assert pack.omitted == packs[-1].omitted
+    assert packs[0].omitted == windows_pb.PackOmissions()
+    named = []
+    for ref in pack.omitted.refs:
+        original = await caller.call("Expand", window_id=window.window_id, ref=ref)
+        named += [message.seq for message in original.messages]
+    assert named == list(range(1, named[-1] + 1))
+    assert sum(seq < 64 for seq in named) > 20
+    explained = await caller.call("ExplainPack", window_id=window.window_id)
+    in_excerpts = [one for one in explained.parts if one.zone in ("digests", "segments")]
+    assert pack.omitted.step_count == in_excerpts[-1].step_to
+
+
 async def test_rules_and_values_that_hold_are_in_every_pack(
     worked: tuple[str, windows_pb.Window, list[windows_pb.PackResponse]],
 ):
@@ -328,6 +347,10 @@ async def test_a_question_of_a_user_brings_back_what_it_asks_for_once(caller: Ca
     again = await packed(caller, window)
 
     assert asked.tokens_by_zone.recalled
+    assert "m1.0" in asked.recalled_refs
+    assert len(set(asked.recalled_refs)) == len(asked.recalled_refs)
+    assert all(f"[{ref}" in asked.messages_json for ref in asked.recalled_refs)
+    assert again.recalled_refs == asked.recalled_refs
     assert "sore throat" in asked.messages_json.rpartition("Why did the patient")[2]
     assert again.messages_json == asked.messages_json
 

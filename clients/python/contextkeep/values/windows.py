@@ -212,6 +212,8 @@ class Pack(Value):
     calibrated_tokens: int = 0  # what is billed for `tokens` at most, as far as is known
     breakpoints: tuple[CacheBreakpoint, ...] = ()  # up to 4, in their order
     pack_id: str = ""  # for `report_response`
+    omitted_refs: tuple[str, ...] = ()  # of messages that are seen in excerpts only
+    recalled_refs: tuple[str, ...] = ()  # of passages that are recalled
 
     @property
     def body(self) -> dict[str, Any]:
@@ -260,6 +262,8 @@ class Pack(Value):
                 CacheBreakpoint(pointer=one.pointer, zone=one.zone, tokens=one.tokens) for one in pack.breakpoints
             ),
             pack_id=pack.pack_id,
+            omitted_refs=tuple(pack.omitted.refs),
+            recalled_refs=tuple(pack.recalled_refs),
         )
 
 

@@ -445,15 +445,17 @@ class PackZones(_message.Message):
     def __init__(self, system: _Optional[int] = ..., note: _Optional[int] = ..., verbatim: _Optional[int] = ..., masked: _Optional[int] = ..., digests: _Optional[int] = ..., segments: _Optional[int] = ..., state: _Optional[int] = ..., recalled: _Optional[int] = ..., pins: _Optional[int] = ...) -> None: ...
 
 class PackOmissions(_message.Message):
-    __slots__ = ("step_count", "tokens")
+    __slots__ = ("step_count", "tokens", "refs")
     STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REFS_FIELD_NUMBER: _ClassVar[int]
     step_count: int
     tokens: int
-    def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
+    refs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ..., refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id", "recalled_refs")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -470,6 +472,7 @@ class PackResponse(_message.Message):
     CALIBRATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     BREAKPOINTS_FIELD_NUMBER: _ClassVar[int]
     PACK_ID_FIELD_NUMBER: _ClassVar[int]
+    RECALLED_REFS_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -486,7 +489,8 @@ class PackResponse(_message.Message):
     calibrated_tokens: int
     breakpoints: _containers.RepeatedCompositeFieldContainer[CacheBreakpoint]
     pack_id: str
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ...) -> None: ...
+    recalled_refs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ..., recalled_refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CacheBreakpoint(_message.Message):
     __slots__ = ("pointer", "zone", "tokens")
