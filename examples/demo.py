@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
-WINDOW_STEPS, PACK_EVERY = 2_000, 4
+WINDOW_STEPS = 2_000
 QUESTION = "What was her complaint when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
@@ -280,8 +280,8 @@ def delete(context: ContextClient, context_id: str) -> None:
 def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     """Let an agent work for long, of which its model sees a little, and ask for what it saw long ago."""
     title(f"Windows: {WINDOW_STEPS:,} steps of an agent through a window of {WINDOW_TOKENS:,} tokens")
-    with step(f"read, grep, edit and test the Python library's own files; a prompt for every {PACK_EVERY} steps"):
-        done = worked(context, WINDOW_STEPS, pack_every=PACK_EVERY)
+    with step("read, grep, edit and test the Python library's own files; a prompt behind each step"):
+        done = worked(context, WINDOW_STEPS)
     print("".join(f"    {line}\n" for line in report(done)), end="")
     with step("ask at the end"):
         answers = list(asked(context, done))

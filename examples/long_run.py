@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,15 +217,12 @@ class Run:
         return [self.bill, *(rival.bill for rival in self.rivals)]
 
 
-def worked(
-    context: ContextClient, step_count: int, *, pack_every: int = 1, behind_each: Callable[[int], object] = int
-) -> Run:
+def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[int], object] = int) -> Run:
     """Let the agent work, and pack its window as if a model were asked.
 
     Args:
         context: A client.
         step_count: At least 100.
-        pack_every: Behind so many steps, which are appended at once.
         behind_each: Called with the number of steps that are done.
 
     Raises:
@@ -251,27 +248,23 @@ def worked(
     for rival in rivals:
         rival.see(begun, said.tokens)
 
-    done, packed = 1, [_Packed(pack.epoch, pack.tokens)]
-    while some := list(islice(steps, pack_every)):
-        sent = iter(context.append_messages([one for step in some for one in step.messages], window.context_id))
-        for step in some:
-            written = list(islice(sent, len(step.messages)))
-            tokens = sum(one.tokens for one in written)
-            run.log_tokens += tokens
-            if step.file:
-                run.files[written[-1].seq] = step.file
-            for rival in rivals:
-                rival.see(step, tokens)
+    packed = [_Packed(pack.epoch, pack.tokens)]
+    for number, step in enumerate(steps, 2):
+        written = context.append_messages(step.messages, window.context_id)
+        tokens = sum(one.tokens for one in written)
+        run.log_tokens += tokens
+        if step.file:
+            run.files[written[-1].seq] = step.file
         before, run.pack = run.pack, context.pack(window.window_id)
         if run.pack.tokens > window.token_limit or begins(run.pack, before) != (run.pack.epoch == before.epoch):
             raise SystemExit("a pack is over its limit, or does not begin as it says")
         for rival in rivals:
+            rival.see(step, tokens)
             rival.show()
-        done += len(some)
-        run.packed_at.append(done)
+        run.packed_at.append(number)
         run.zones.append(run.pack.tokens_by_zone)
         packed.append(_Packed(run.pack.epoch, run.pack.tokens))
-        behind_each(done)
+        behind_each(number)
 
     kept = {fold.epoch: fold.tokens_kept for fold in context.get_lineage(window.window_id)}
     for before, now, step_number in zip(packed, packed[1:], run.packed_at, strict=False):
