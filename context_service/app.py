@@ -128,6 +128,7 @@ from context_service.windows.view_rows import ViewRows
 from context_service.windows.watching import WindowWatching
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
+from context_service.windows.writing import Writing
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.asked import AskedRecords
 from context_service.working_memory.fields import FieldChecks
@@ -293,6 +294,7 @@ class _Ground:
     mappings: MappingRegistry
     assembly: ContextAssembly
     embedder: Embedder | None
+    chat: Chat | None
     questions: QuestionVectors | None  # where there is an embedder
     known_vectors: KnownVectors
     storage: BlobStorage
@@ -340,6 +342,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         actions=ActionLog(database),
         records=Records(database, search_language=settings.search_language),
         embedder=embedder,
+        chat=await _chat(settings, stack),
         questions=_question_vectors(settings, embedder, known_vectors) if embedder else None,
         known_vectors=known_vectors,
         storage=storage,
@@ -578,6 +581,7 @@ def _windows(
         checkpoints=checkpoint_rows,
         profiles=profiles,
         telemetry=telemetry,
+        writing=Writing(ground.chat, views, log=ground.log, profiles=profiles) if ground.chat else None,
     )
     editing = Editing(
         rows,
@@ -721,7 +725,7 @@ async def _query(
         reaper,
         ground.tokens,
         by_meaning=_hits_by_meaning(ground),
-        chat=await _chat(ground.settings, stack),
+        chat=ground.chat,
         fared=fared,
     )
     servicer = ContextQueryServicer(queries, policies, SourceTests(queries, SourceTestRows(ground.database)))

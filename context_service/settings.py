@@ -162,7 +162,7 @@ class Settings(ServiceSettings):
     llm_url: str = Field(
         "",
         description="an endpoint that answers OpenAI's POST /chat/completions, such as https://api.openai.com/v1; it "
-        "writes answers of context query; unset: they are quotations",
+        "writes answers of context query and segments of windows whose folds are prepared; unset: both are quotations",
     )
     llm_model: str = Field("gpt-5-mini", description="its model")
     llm_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")

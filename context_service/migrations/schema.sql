@@ -553,6 +553,8 @@ CREATE TABLE context.context_window (
     checkpoint_step integer DEFAULT 0 NOT NULL,
     rolled_back_epoch integer DEFAULT 0 NOT NULL,
     left_out int8multirange DEFAULT '{}'::int8multirange NOT NULL,
+    model_failures smallint DEFAULT 0 NOT NULL,
+    extractive_to integer DEFAULT 0 NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -1376,7 +1378,9 @@ CREATE TABLE context.window_summary (
     agent_bundle_id text NOT NULL,
     text text NOT NULL,
     pieces text NOT NULL,
-    kept text NOT NULL
+    kept text NOT NULL,
+    method text DEFAULT 'extractive'::text NOT NULL,
+    verdict text DEFAULT ''::text NOT NULL
 );
 
 ALTER TABLE context.window_summary OWNER TO contextkeep_owner;

@@ -420,9 +420,7 @@ def _pack(pack: Pack) -> pb.PackResponse:
         tokens=pack.zones.all,
         tokens_by_zone=_zones(pack.zones),
         step_count=pack.step_count,
-        omitted=pb.PackOmissions(
-            step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs
-        ),
+        omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs),
         epoch=window.epoch,
         last_seq=pack.last_seq,
         is_waiting=pack.is_waiting,
@@ -476,6 +474,7 @@ def _config(config: Config) -> pb.WindowConfig:
         cache_ttl_s=config.cache_ttl_s,
         checkpoint_every_n_steps=config.checkpoint_steps,
         recovery_strategy=config.recovery_strategy,
+        summarization_model=config.summarization_model,
     )
 
 
@@ -508,6 +507,8 @@ def _parts(explained: Explained) -> Iterator[pb.PackPart]:
             step_to=part.step_to,
             ref=refs_between(part.seq_from, part.seq_to) if part.seq_from else "",
             tokens=part.tokens,
+            method=part.method,
+            verdict=part.verdict,
         )
 
 
@@ -533,6 +534,8 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
                 step_to=one.step_to,
                 ref=refs_between(one.seq_from, one.seq_to),
                 tokens=one.tokens,
+                method=one.method,
+                verdict=one.verdict,
             )
             for one in account.summaries
         ],

@@ -27,6 +27,7 @@ PRICE_MAX = 1_000_000
 TOTAL_TOKENS_MAX = 10**15
 CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
+BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 
 _ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is less than 1, and others are more
@@ -63,6 +64,8 @@ class Config:
             callers; 0: it makes none.
         recovery_strategy: What is left out when a response is reported invalid: `ROLLBACK` all behind the checkpoint,
             `REREAD` what came behind the pack.
+        summarization_model: What writes segments of folds that are prepared: `BY_ANY_MODEL` that there is, or
+            `NO_MODEL`.
     """
 
     weights: Weights = Weights()
@@ -78,6 +81,7 @@ class Config:
     cache_ttl_s: int = CACHE_TTL_S
     checkpoint_steps: int = CHECKPOINT_STEPS
     recovery_strategy: str = ROLLBACK
+    summarization_model: str = BY_ANY_MODEL
 
 
 DEFAULT = Config()
@@ -114,10 +118,15 @@ def config_of(said: Mapping[str, Any]) -> Config:
             "checkpoint_every_n_steps", said.get("checkpoint_every_n_steps", CHECKPOINT_STEPS), 0, STEPS_MAX
         ),
         recovery_strategy=said.get("recovery_strategy", ROLLBACK),
+        summarization_model=said.get("summarization_model", BY_ANY_MODEL),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(
             f"config.recovery_strategy is none of {ROLLBACK}, {REREAD}", field="config.recovery_strategy"
+        )
+    if config.summarization_model not in (BY_ANY_MODEL, NO_MODEL):
+        raise InvalidArgument(
+            f"config.summarization_model is none of {BY_ANY_MODEL}, {NO_MODEL}", field="config.summarization_model"
         )
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(

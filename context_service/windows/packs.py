@@ -54,6 +54,7 @@ from context_service.windows.view_rows import (
     ViewRows,
 )
 from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window
+from context_service.windows.writing import Writing
 from contextkeep.errors import (
     Aborted,
     AnswerTooLarge,
@@ -216,6 +217,7 @@ class Packs:
         checkpoints: What windows were.
         profiles: What a window keeps of its log.
         telemetry: Counts.
+        writing: Has a model write segments of folds that are prepared; None: there is none.
     """
 
     def __init__(
@@ -232,7 +234,9 @@ class Packs:
         checkpoints: CheckpointRows,
         profiles: OwnProfiles,
         telemetry: Telemetry,
+        writing: Writing | None = None,
     ) -> None:
+        self._writing = writing
         self._profiles = profiles
         self._telemetry = telemetry
         self._rows = rows
@@ -341,9 +345,24 @@ class Packs:
                     raise _no_progress()
                 kept = prepared(planned.before, planned.fold, last_seq=ahead.window.reached_seq)
                 if await self._views.prepare(ahead.window, kept, principal=principal):
-                    planned = replace(planned, prepared_seq=kept.last_seq)
-                    return planned.receipt("prepared"), ahead.window.epoch
-        raise Aborted("others write to the window while its fold is prepared; try again")
+                    break
+            else:
+                raise Aborted("others write to the window while its fold is prepared; try again")
+        planned = replace(planned, prepared_seq=kept.last_seq)
+        if self._writing:  # in nobody's way: packs go on meanwhile
+            planned = await self._written(planned, kept, principal)
+        return planned.receipt("prepared"), planned.ahead.window.epoch
+
+    async def _written(self, planned: _Planned, kept: Prepared, principal: Principal) -> _Planned:
+        """Return a fold that is prepared, with segments that a model wrote, if it did."""
+        assert self._writing
+        state_tokens = planned.fold.view.state
+        better = await self._writing.written(
+            planned.ahead.window, planned.before, kept, state_tokens=state_tokens, principal=principal
+        )
+        if better is None:
+            return planned
+        return replace(planned, fold=committed(planned.before, better, state_tokens=state_tokens))
 
     async def commit_fold(
         self, window_id: UUID, *, principal: Principal, request: Request | None, expected_epoch: int | None = None
@@ -863,7 +882,16 @@ class _Planned:
                 merged_steps=len(self.fold.merged),
                 dropped_blocks=len(self.fold.dropped),
                 summaries=[
-                    MadeSummary(one.level, one.step_from, one.step_to, one.seq_from, one.seq_to, one.tokens)
+                    MadeSummary(
+                        one.level,
+                        one.step_from,
+                        one.step_to,
+                        one.seq_from,
+                        one.seq_to,
+                        one.tokens,
+                        one.method,
+                        one.verdict,
+                    )
                     for one in now.summaries
                     if one not in self.before.summaries
                 ],

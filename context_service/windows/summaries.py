@@ -15,6 +15,7 @@ from context_service.windows.refs import refs_between
 from context_service.windows.units import Unit, form_of
 
 SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
+BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
 _KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
 _KEPT_TOKENS = 20  # so many units more are kept as there would be of so many tokens
@@ -38,6 +39,8 @@ class Summary:
         step_from: The first step, from 1.
         step_to: The last one.
         kept: The best units of the steps, in their order.
+        method: `BY_RULES`, or what else wrote it.
+        verdict: Of what a model wrote for it: accepted, or why it is not used; empty: none was asked.
     """
 
     level: int
@@ -48,6 +51,8 @@ class Summary:
     tokens: int
     text: str
     kept: tuple[Scored, ...]
+    method: str = BY_RULES
+    verdict: str = ""
 
 
 def summary(

@@ -147,6 +147,12 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
     return made[:_ENTRIES_OF_MESSAGE_MAX]
 
 
+def is_rule(text: str, profile: Profile) -> bool:
+    """Say whether a text makes a rule, or takes one back, if a user says it."""
+    said = (_of_sentence(one, "user", "", 0, profile) for one in sentences(text))
+    return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
+
+
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences that somebody says himself: no blocks of code, no line that is quoted, no heading."""
     if len(text) > 2 * _END_CHARS:

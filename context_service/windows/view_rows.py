@@ -14,7 +14,7 @@ from context_service.rendering import RENDERER, Rendered
 from context_service.windows.folds import Standing
 from context_service.windows.prepared import Prepared
 from context_service.windows.rewinding import Rewound, StepPlace, rewound
-from context_service.windows.summaries import SEGMENT, Scored, Summary
+from context_service.windows.summaries import BY_RULES, SEGMENT, Scored, Summary
 from context_service.windows.tallies import StepTally, Tallies, ToolUse, added
 from context_service.windows.tallies import loaded as loaded_tallies
 from context_service.windows.tallies import stored as stored_tallies
@@ -87,6 +87,8 @@ class Seen(NamedTuple):
     is_error: bool
     pieces_json: str  # as they are kept: reading many of them takes its time
     refs: Sequence[str] = ()  # of the passages that are recalled
+    method: str = ""  # of a summary, as its verdict
+    verdict: str = ""
 
     @classmethod
     def of(cls, block: NewBlock) -> Seen:
@@ -137,6 +139,8 @@ class MadeSummary:
     seq_from: int
     seq_to: int
     tokens: int
+    method: str = BY_RULES
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,16 +365,17 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told
 # One statement is one look: the first row says which view it is.
 _SEEN = """
 (SELECT 'window' AS kind, epoch AS level, block_count AS step_from, 0 AS step_to, 0 AS seq_from, 0 AS seq_to,
-    0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, '' AS refs, 0 AS zone
+    0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, '' AS refs,
+    '' AS method, '' AS verdict, 0 AS zone
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
-(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', 1
+(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, 1
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
 (SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens,
-    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, 2
+    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, '', '', 2
 FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     AND number >= %(number_from)s::integer)
@@ -397,7 +402,7 @@ ORDER BY number
 """
 _BLOCKS = _SIZES.replace("'[]' AS ", "")
 _SUMMARIES = """
-SELECT level, step_from, step_to, seq_from, seq_to, tokens, text, kept
+SELECT level, step_from, step_to, seq_from, seq_to, tokens, text, kept, method, verdict
 FROM context.window_summary
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY step_from
@@ -434,14 +439,16 @@ WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND (step_from, lev
 _ADD_SUMMARIES = """
 INSERT INTO context.window_summary (
     tenant_id, context_id, window_id, ancestors, level, step_from, step_to, seq_from, seq_to, tokens, epoch_from,
-    owner_user_id, app_id, agent_bundle_id, text, pieces, kept
+    owner_user_id, app_id, agent_bundle_id, text, pieces, kept, method, verdict
 )
 SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, s.level, s.step_from, s.step_to, s.seq_from, s.seq_to,
-    s.tokens, w.epoch + 1, w.owner_user_id, w.app_id, w.agent_bundle_id, s.text, s.pieces, s.kept
+    s.tokens, w.epoch + 1, w.owner_user_id, w.app_id, w.agent_bundle_id, s.text, s.pieces, s.kept,
+    s.method, s.verdict
 FROM context.context_window w, unnest(
     %(levels)s::smallint[], %(steps_from)s::integer[], %(steps_to)s::integer[], %(seqs_from)s::bigint[],
-    %(seqs_to)s::bigint[], %(tokens)s::integer[], %(texts)s::text[], %(pieces)s::text[], %(kept)s::text[]
-) AS s (level, step_from, step_to, seq_from, seq_to, tokens, text, pieces, kept)
+    %(seqs_to)s::bigint[], %(tokens)s::integer[], %(texts)s::text[], %(pieces)s::text[], %(kept)s::text[],
+    %(methods)s::text[], %(verdicts)s::text[]
+) AS s (level, step_from, step_to, seq_from, seq_to, tokens, text, pieces, kept, method, verdict)
 WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 """
 _FOLDED = """
@@ -459,6 +466,15 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS N
     AND (epoch, retracted_count, config::text) = (%(epoch)s, %(retracted_count)s, %(config)s)
 RETURNING window_id
 """
+# If it is prepared as it was, by nobody else meanwhile.
+_PREPARE_WRITTEN = """
+UPDATE context.context_window
+SET prepared = CASE WHEN prepared = %(before)s AND prepared_epoch = epoch THEN %(prepared)s ELSE prepared END,
+    model_failures = %(failures)s, extractive_to = %(extractive_to)s
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
+RETURNING prepared = %(prepared)s AS is_written
+"""
+_FAILURES = "SELECT model_failures, extractive_to FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
 _PREPARED = "SELECT prepared, prepared_epoch FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
 _ADD_RECEIPT = """
 INSERT INTO context.window_fold (
@@ -834,6 +850,45 @@ class ViewRows:
         }
         return bool(await door.query(_PREPARE, named))
 
+    async def prepare_written(
+        self,
+        window: Window,
+        before: Prepared,
+        fold: Prepared,
+        *,
+        failures: int,
+        extractive_to: int,
+        principal: Principal,
+    ) -> bool:
+        """Keep a fold in the place of the same one; False: that is not prepared any more.
+
+        Args:
+            window: Of which.
+            before: As it is prepared.
+            fold: With what a model wrote.
+            failures: Of the model, in a row.
+            extractive_to: Up to which step it is asked no more.
+            principal: Who asks.
+        """
+        door = self._log.of(principal, window.context_id)
+        size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
+        named = {
+            "tenant_id": door.tenant_id,
+            "window_id": window.window_id,
+            "before": await beside_the_loop(_WRITING * size, _prepared_text, before),
+            "prepared": await beside_the_loop(_WRITING * size, _prepared_text, fold),
+            "failures": failures,
+            "extractive_to": extractive_to,
+        }
+        rows = await door.query(_PREPARE_WRITTEN, named)
+        return bool(rows and rows[0].is_written)
+
+    async def failures_of_model(self, window: Window, *, principal: Principal) -> tuple[int, int]:
+        """Return how often the model failed in a row, and up to which step it is asked no more."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_FAILURES, (door.tenant_id, window.window_id))
+        return (rows[0].model_failures, rows[0].extractive_to) if rows else (0, 0)
+
     async def prepared(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
         """Return the fold that is prepared, if there is one, and the epoch that the last one was for, if there was."""
         door = self._log.of(principal, window.context_id)
@@ -903,6 +958,8 @@ class ViewRows:
                 "texts": TextArray([one.text for one in summaries]),
                 "pieces": TextArray([stored(pieces) for _, pieces in made]),
                 "kept": TextArray([_json(list(map(_scored_row, one.kept))) for one in summaries]),
+                "methods": TextArray([one.method for one in summaries]),
+                "verdicts": TextArray([one.verdict for one in summaries]),
             }
             await transaction.query(_ADD_SUMMARIES, {**named, **columns})
         text, pieces, tokens = state
@@ -1022,6 +1079,8 @@ def _parts(rows: Sequence[Row]) -> list[Seen]:
             is_error=row.is_error,
             pieces_json=row.pieces,
             refs=tuple(row.refs.split()),
+            method=row.method,
+            verdict=row.verdict,
         )
         for row in rows
     ]
@@ -1111,6 +1170,8 @@ def _summary(row: Row) -> Summary:
         tokens=row.tokens,
         text=row.text,
         kept=_kept(orjson.loads(row.kept)),
+        method=row.method,
+        verdict=row.verdict,
     )
 
 

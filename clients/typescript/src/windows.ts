@@ -89,6 +89,8 @@ export interface WindowConfig {
   checkpointEveryNSteps?: number;
   /** What `reportResponse` leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
   recoveryStrategy?: string;
+  /** What writes the segments of folds that are prepared: "auto", the model of the service, if it has one; or "none". */
+  summarizationModel?: string;
 }
 
 /** What a model shall see now. */
@@ -178,6 +180,10 @@ export interface PackPart {
   /** What `expand` takes for the originals; empty of what the window says itself. */
   ref: string;
   tokens: number;
+  /** Of summaries: "extractive", lines of the originals, or "model". */
+  method: string;
+  /** Of what a model wrote for it: "accepted", or why it is not used; empty: none was asked. */
+  verdict: string;
 }
 
 /** An entry that came into the state as a model reads it, or left it; `expand` of its ref has what it says. */

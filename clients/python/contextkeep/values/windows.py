@@ -64,6 +64,7 @@ class WindowConfig(Value):
     cache_ttl_s: int | None = None  # how long the vendor's cache keeps it; 300, of OpenAI's models 600; 0: for ever
     checkpoint_every_n_steps: int | None = None  # behind so many, and before each fold; 50; 0: none
     recovery_strategy: str | None = None  # "rollback_to_checkpoint", the default, or "reread_from_checkpoint"
+    summarization_model: str | None = None  # that writes segments of prepared folds: "auto", if there is one; or "none"
 
     @classmethod
     def from_proto(cls, config: windows_pb.WindowConfig) -> WindowConfig:
@@ -277,6 +278,8 @@ class PackPart(Value):
     step_to: int = 0
     ref: str = ""  # what `expand` takes for the originals; empty of what the window says itself
     tokens: int = 0
+    method: str = ""  # of summaries: "extractive", or "model"
+    verdict: str = ""  # of what a model wrote for it: "accepted", or why it is not used; empty: none was asked
 
     @classmethod
     def from_proto(cls, part: windows_pb.PackPart) -> PackPart:
@@ -288,6 +291,8 @@ class PackPart(Value):
             step_to=part.step_to,
             ref=part.ref,
             tokens=part.tokens,
+            method=part.method,
+            verdict=part.verdict,
         )
 
 

@@ -95,7 +95,7 @@ class Window(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
-    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy")
+    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model")
     IMPORTANCE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     TIER_RATIOS_FIELD_NUMBER: _ClassVar[int]
     HIGH_MARK_FIELD_NUMBER: _ClassVar[int]
@@ -107,6 +107,7 @@ class WindowConfig(_message.Message):
     CACHE_TTL_S_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_EVERY_N_STEPS_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_STRATEGY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARIZATION_MODEL_FIELD_NUMBER: _ClassVar[int]
     importance_weights: ImportanceWeights
     tier_ratios: TierRatios
     high_mark: float
@@ -118,7 +119,8 @@ class WindowConfig(_message.Message):
     cache_ttl_s: int
     checkpoint_every_n_steps: int
     recovery_strategy: str
-    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ...) -> None: ...
+    summarization_model: str
+    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ..., summarization_model: _Optional[str] = ...) -> None: ...
 
 class ImportanceWeights(_message.Message):
     __slots__ = ("recency", "relevance", "causal", "references", "success", "domain")
@@ -789,20 +791,24 @@ class WindowHit(_message.Message):
     def __init__(self, item: _Optional[_Union[_contexts_pb2.RecalledItem, _Mapping]] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., zone: _Optional[str] = ...) -> None: ...
 
 class PackPart(_message.Message):
-    __slots__ = ("zone", "level", "step_from", "step_to", "ref", "tokens")
+    __slots__ = ("zone", "level", "step_from", "step_to", "ref", "tokens", "method", "verdict")
     ZONE_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     STEP_FROM_FIELD_NUMBER: _ClassVar[int]
     STEP_TO_FIELD_NUMBER: _ClassVar[int]
     REF_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
     zone: str
     level: int
     step_from: int
     step_to: int
     ref: str
     tokens: int
-    def __init__(self, zone: _Optional[str] = ..., level: _Optional[int] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., ref: _Optional[str] = ..., tokens: _Optional[int] = ...) -> None: ...
+    method: str
+    verdict: str
+    def __init__(self, zone: _Optional[str] = ..., level: _Optional[int] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., ref: _Optional[str] = ..., tokens: _Optional[int] = ..., method: _Optional[str] = ..., verdict: _Optional[str] = ...) -> None: ...
 
 class ExplainPackRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id")

@@ -1,0 +1,152 @@
+"""Has a model write the segments of a fold that is prepared. No pack waits for it: what is prepared holds without it.
+
+A model that fails three times in a row is asked no more for a while. What became of each segment stands on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from context_service.contexts.log import Log
+from context_service.contexts.model import Message
+from context_service.llm.texts import Chat, ChatFailed
+from context_service.parts import texts_of
+from context_service.tokens import TokenCounter
+from context_service.windows.config import NO_MODEL
+from context_service.windows.folds import Limits, View
+from context_service.windows.own_profiles import OwnProfiles
+from context_service.windows.packing import text_pieces, tokens_of
+from context_service.windows.prepared import Prepared, committed
+from context_service.windows.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.windows.view_rows import ViewRows
+from context_service.windows.window_rows import Window
+from context_service.windows.written import (
+    ANSWER_TOKENS_MAX,
+    INSTRUCTIONS,
+    VERDICT_CHARS_MAX,
+    NotUsed,
+    Steps,
+    asked,
+    checked,
+    sources_of,
+)
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+
+FAILURES_MAX = 3  # in a row
+EXTRACTIVE_STEPS = 50  # for which no model is asked then
+SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
+_MESSAGES_AT_ONCE = 256
+_CHECKING = 8  # times as long as parsing: sources are gone through for names and numbers
+
+
+class Writing:
+    """Improves folds that are prepared; each call acts for its principal.
+
+    Args:
+        chat: The model.
+        views: What windows show.
+        log: Their contexts.
+        profiles: What a window keeps of its log.
+    """
+
+    def __init__(self, chat: Chat, views: ViewRows, *, log: Log, profiles: OwnProfiles) -> None:
+        self._chat = chat
+        self._views = views
+        self._log = log
+        self._profiles = profiles
+
+    async def written(
+        self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal
+    ) -> Prepared | None:
+        """Return a fold with segments that a model wrote, which is prepared in its place; None: it stays as it is.
+
+        Args:
+            window: As it was when the fold was worked out.
+            before: What it showed.
+            fold: As it is prepared.
+            state_tokens: Of the state that is written with it.
+            principal: Who asks.
+        """
+        segments = [one for one in fold.made if one.level == SEGMENT][-SEGMENTS_MAX:]
+        if not segments or window.config.summarization_model == NO_MODEL:
+            return None
+        failures, extractive_to = await self._views.failures_of_model(window, principal=principal)
+        if window.step_count < extractive_to:
+            return None
+        limits = Limits.of(window.counted_limit, window.config)
+        done = await asyncio.gather(*(self._segment(window, before, limits, one, principal) for one in segments))
+        for one in done:
+            failures = failures + 1 if one.method == BY_RULES else 0
+            if failures >= FAILURES_MAX:
+                failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
+        instead = {(old.level, old.step_from): new for old, new in zip(segments, done, strict=True)}
+        count = sum(one.method != BY_RULES for one in done)
+        better = replace(
+            fold,
+            made=[instead.get((one.level, one.step_from), one) for one in fold.made],
+            rules=[*fold.rules, f"a model wrote {count} of {len(done)} segments"],
+        )
+        if committed(before, better, state_tokens=state_tokens).view.tokens > limits.high:
+            return None
+        is_kept = await self._views.prepare_written(
+            window, fold, better, failures=failures, extractive_to=extractive_to, principal=principal
+        )
+        return better if is_kept else None
+
+    async def _segment(
+        self, window: Window, before: View, limits: Limits, of: Summary, principal: Principal
+    ) -> Summary:
+        """Return a segment as a model wrote it, or as it was, with why."""
+        messages = await self._messages(window, of, principal)
+        steps = [one for one in before.blocks if of.step_from <= one.step <= of.step_to and not one.is_appended]
+        tokens = sum(min(one.tokens, one.masked_tokens) for one in steps)
+        profile = await self._profiles.of(window.profile, principal=principal)
+        size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
+        sources = await beside_the_loop(size, sources_of, messages)
+        what = Steps(
+            summary=of,
+            sources=sources,
+            superseded=await self._views.superseded(window, {message.seq for message in messages}, principal=principal),
+            tokens=tokens,
+            tokens_max=min(SEGMENT_TOKENS_MAX, tokens // 2, limits.segments // 2),
+            profile=profile,
+        )
+        count = TokenCounter(window.tokens_family).count
+
+        def cost(text: str) -> int:
+            return tokens_of(text_pieces(text, window.format), window.format, count)
+
+        try:
+            answer = await self._chat.text(system=INSTRUCTIONS, user=asked(what), tokens_max=ANSWER_TOKENS_MAX)
+        except ChatFailed as error:
+            return replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX])
+
+        def check() -> Summary:
+            return checked(answer, what, count=count, cost=cost)
+
+        try:
+            return await self._profiles.beside(profile, principal, _CHECKING * size, check)
+        except NotUsed as error:
+            return replace(of, verdict=str(error))
+
+    async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
+        """Return what a segment stands for."""
+        found: list[Message] = []
+        seq = of.seq_from
+        while seq <= of.seq_to:
+            page = await self._log.page(
+                window.context_id,
+                principal=principal,
+                seq_from=seq,
+                seq_to=of.seq_to,
+                count=_MESSAGES_AT_ONCE,
+                newest_first=False,
+            )
+            if not page:
+                break
+            found += [one for one in page if one.seq not in window.left_out]
+            seq = page[-1].seq + 1
+        return found
