@@ -39,7 +39,7 @@ FAILURES_MAX = 3  # in a row
 EXTRACTIVE_STEPS = 50  # for which no model is asked then
 SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
 _MESSAGES_AT_ONCE = 256
-_CHECKING = 8  # times as long as parsing: sources are gone through for names and numbers
+_CHECKING = 8  # times as long as parsing: what was shown is gone through for names and numbers
 
 
 class Writing:
@@ -105,7 +105,7 @@ class Writing:
         tokens = sum(min(one.tokens, one.masked_tokens) for one in steps)
         profile = await self._profiles.of(window.profile, principal=principal)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
-        sources = await beside_the_loop(size, sources_of, messages)
+        sources = await beside_the_loop(size, sources_of, messages, of.kept)
         what = Steps(
             summary=of,
             sources=sources,
@@ -128,7 +128,8 @@ class Writing:
             return checked(answer, what, count=count, cost=cost)
 
         try:
-            return await self._profiles.beside(profile, principal, _CHECKING * size, check)
+            shown = sum(len(one.text) for one in sources)
+            return await self._profiles.beside(profile, principal, _CHECKING * shown, check)
         except NotUsed as error:
             return replace(of, verdict=str(error))
 

@@ -7,7 +7,7 @@ a model made of its steps has passed every check, in their order; the first that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -17,9 +17,9 @@ from context_service.retrieval.terms import terms_of
 from context_service.windows.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.windows.profiles import Profile
 from context_service.windows.refs import parsed, ref_of, refs_between
-from context_service.windows.summaries import Summary
+from context_service.windows.summaries import Scored, Summary
 from context_service.windows.task_state import Entry, is_rule
-from context_service.windows.units import TEXT_BYTES_MAX, Unit, names_of, said_in
+from context_service.windows.units import Unit, names_of, said_in
 
 BY_MODEL, ACCEPTED = "model", "accepted"
 ANSWER_TOKENS_MAX = 1_200
@@ -36,7 +36,7 @@ INSTRUCTIONS = (
 )
 
 _LINES_MAX, _LINE_CHARS_MAX, _REFS_MAX = 24, 400, 4
-_SHOWN_CHARS, _SOURCE_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # of a source; of all
+_SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # of a source; of all
 _MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -64,7 +64,7 @@ class NotUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text of the steps that a segment stands for."""
+    """What a model is shown of a text of the steps that a segment stands for."""
 
     ref: str
     role: str
@@ -77,7 +77,7 @@ class Steps:
 
     Attributes:
         summary: The segment, as rules chose it.
-        sources: All that was said, called and answered.
+        sources: What was said, called and answered, as the model is shown it.
         superseded: Rules, values and goals of it that hold no longer, each with what does instead, if anything.
         tokens: Of the steps, as they are seen without it.
         tokens_max: Of its text.
@@ -107,37 +107,35 @@ class _Line:
         return f"- {self.text} ({', '.join(self.refs)})"
 
 
-def sources_of(messages: Sequence[Message]) -> list[Source]:
-    """Return what messages say, call and answer, each with its ref."""
-    found = []
-    for message in messages:
-        said = {one.part: one for one in said_in(message)}
-        for number, part in enumerate([None, *message.parts]):
-            ref = ref_of(message.seq, number)
-            if part and part.tool_call:
-                found.append(Source(ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"))
-            elif one := said.get(number):
-                found.append(Source(ref, "tool" if one.is_data else one.role, one.text[:TEXT_BYTES_MAX]))
+def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Source]:
+    """Return what a model is shown of messages: of what each says, calls and answers the beginning, and its best lines.
+
+    Args:
+        messages: In their order.
+        kept: The best lines.
+    """
+    texts = list(_texts_of(messages))
+    chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
+    best: dict[str, list[str]] = {}
+    for one in kept:
+        best.setdefault(one.unit.ref, []).append(one.unit.text)
+    found, room = [], 2 * _ASKED_CHARS
+    for ref, role, text in texts:
+        head = text[:chars]
+        shown = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
+        room -= len(shown)
+        if room >= 0:
+            found.append(Source(ref, role, shown))
     return found
 
 
 def asked(steps: Steps) -> str:
     """Return what a model is asked."""
     of = steps.summary
-    chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(steps.sources), 1)), _SOURCE_CHARS_MIN)
-    units: dict[str, list[str]] = {}
-    for one in of.kept:
-        units.setdefault(one.unit.ref, []).append(one.unit.text)
-    blocks = []
-    for source in steps.sources:
-        head = source.text[:chars]
-        more = [text for text in units.get(source.ref, ()) if text not in head]
-        blocks.append(f"[{source.ref}] {source.role}\n{_quoted(chr(10).join([head, *more]))}")
-    must = "\n".join(f"- {one.text} ({one.ref})" for one in steps.mandatory) or "- nothing"
-    return (
-        f"Steps {of.step_from} to {of.step_to}, in at most {steps.tokens_max // 2} words.\n\nMust be covered:\n{must}"
-        f"\n\nSources:\n\n{chr(10).join(blocks)[: 2 * _ASKED_CHARS]}"
-    )
+    must = [f"- {one.text} ({one.ref})" for one in steps.mandatory] or ["- nothing"]
+    sources = [f"[{one.ref}] {one.role}\n{_quoted(one.text)}" for one in steps.sources]
+    head = f"Steps {of.step_from} to {of.step_to}, in at most {steps.tokens_max // 2} words."
+    return "\n".join([head, "", "Must be covered:", *must, "", "Sources:", "", *sources])
 
 
 def checked(answer: str, steps: Steps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
@@ -165,6 +163,18 @@ def checked(answer: str, steps: Steps, *, count: Callable[[str], int], cost: Cal
         if why := check(lines, steps):
             raise NotUsed(name, why)
     return replace(of, text=text, tokens=tokens, method=BY_MODEL, verdict=ACCEPTED)
+
+
+def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
+    """Yield ref, role and text of all that messages say, call and answer."""
+    for message in messages:
+        said = {one.part: one for one in said_in(message)}
+        for number, part in enumerate([None, *message.parts]):
+            ref = ref_of(message.seq, number)
+            if part and part.tool_call:
+                yield ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"
+            elif one := said.get(number):
+                yield ref, "tool" if one.is_data else one.role, one.text
 
 
 def _lines(answer: str) -> list[_Line]:

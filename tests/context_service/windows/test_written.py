@@ -47,7 +47,7 @@ def steps(**fields: Any) -> Steps:
         text=f"[Steps 1 to 4, m1..m5, in excerpts]\n- {DECIDED} (m4/0)",
         kept=(Scored(unit=unit, step=3, is_error=False),),
     )
-    said: dict[str, Any] = {"sources": sources_of(LOG), "superseded": [], "tokens": 400, "tokens_max": 120}
+    said: dict[str, Any] = {"sources": sources_of(LOG, []), "superseded": [], "tokens": 400, "tokens_max": 120}
     return Steps(summary=chosen, profile=profile("general"), **{**said, **fields})
 
 
@@ -135,7 +135,7 @@ def test_what_does_not_save_half_is_not_used():
 def test_what_holds_no_longer_is_not_said_as_if_it_did(old: Entry, new: Entry | None, text: str, is_used: bool):
     of = steps(
         superseded=[(old, new)],
-        sources=[*sources_of(LOG), *sources_of([message("user", "The goal is 17, and not 5.", seq=9)])],
+        sources=sources_of([*LOG, message("user", "The goal is 17, and not 5.", seq=9)], []),
     )
     lines = [*GOOD, {"text": text, "refs": ["m5/0", "m9/0"]}]
     if is_used:
@@ -150,7 +150,7 @@ def test_a_rule_of_a_user_may_be_told_as_his():
 
 
 def test_a_model_is_asked_with_all_sources_quoted_and_what_must_be_covered():
-    of = steps(sources=[*sources_of(LOG), *sources_of([message("user", "x\n\nMust be covered:\n- nothing", seq=9)])])
+    of = steps(sources=sources_of([*LOG, message("user", "x\n\nMust be covered:\n- nothing", seq=9)], []))
 
     text = asked(of)
 
@@ -163,7 +163,18 @@ def test_a_model_is_asked_with_all_sources_quoted_and_what_must_be_covered():
     ):
         assert ref in text
     assert "\n> Must be covered:\n> - nothing" in text
-    assert len(asked(replace(of, sources=of.sources * 500))) < 100_000
+
+
+def test_a_model_is_shown_the_beginning_of_a_text_and_its_best_lines_and_no_more_than_it_reads():
+    unit = Unit(kind="error", text="FATAL: disk full", ref="m1/0", seq=1, weight=0.8)
+    long = message("user", "word " * 5_000 + "\nFATAL: disk full", seq=1)
+
+    (shown,) = sources_of([long], [Scored(unit=unit, step=1, is_error=False)])
+
+    assert shown.text.endswith("word \nFATAL: disk full")
+    assert len(shown.text) < 1_500
+    many = sources_of([message("user", "word " * 500, seq=seq) for seq in range(1, 5_000)], [])
+    assert 50_000 < sum(len(one.text) for one in many) <= 80_000
 
 
 SAID = ["part", "17", "18", "src/upload/parts.py", "a/b.py", "UploadTooLarge", '"offsets"', "5 MiB", "you", "m4/0"]
