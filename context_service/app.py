@@ -49,9 +49,14 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.knowledge.agents import Agents
 from context_service.knowledge.asked_bases import AskedBases
+from context_service.knowledge.asked_facets import AskedFacets
 from context_service.knowledge.asked_pages import AskedPages
 from context_service.knowledge.base_dropping import BaseDropping
 from context_service.knowledge.base_rows import BaseRows
+from context_service.knowledge.compile_states import CompileStates
+from context_service.knowledge.compiled_pages import CompiledPages
+from context_service.knowledge.compiled_rows import CompiledRows
+from context_service.knowledge.compiling import Compiling
 from context_service.knowledge.consolidating import Consolidating
 from context_service.knowledge.definition_rows import DefinitionRows
 from context_service.knowledge.definitions import Definitions
@@ -73,6 +78,8 @@ from context_service.llm.questions import QuestionVectors
 from context_service.llm.texts import Chat
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.query.brain import TRUST as BRAIN_TRUST
+from context_service.query.brain import CompiledFacets
 from context_service.query.citing import MemoriesWithPages
 from context_service.query.contexts import TRUST as CONTEXT_TRUST
 from context_service.query.contexts import NamedContexts
@@ -97,7 +104,7 @@ from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.nearest import Nearest
 from context_service.retrieval.passage_vectors import PassageVectorMaking
-from context_service.retrieval.passages import CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages
+from context_service.retrieval.passages import BRAIN, CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages
 from context_service.retrieval.vectors import VectorMaking, Worker
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_query import ContextQueryServicer
@@ -326,7 +333,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     await stack.enter_async_context(background.running(mappings.keep_current()))
     embedder = await _embedder(settings, stack)
     known_vectors = KnownVectors()
-    passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE] if embedder else [])
+    passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
     reader = DocumentReader(
         memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
     )
@@ -647,9 +654,19 @@ async def _knowledge(
     pages = Pages(database, PageRows(database, passages), requests=_REQUESTS, tokens=ground.tokens)
     consolidating = Consolidating(database, rows, memories, requests=_REQUESTS)
     bases = await _knowledge_bases(ground, stack)
-    definitions = _definitions(ground)
+    definitions, compiling, compiled = await _compiling(ground, stack)
     servicer = KnowledgeServicer(
-        memories, remembering, consolidating, pages, agents, templates, bases, mcp_servers, definitions
+        memories,
+        remembering,
+        consolidating,
+        pages,
+        agents,
+        templates,
+        bases,
+        mcp_servers,
+        definitions,
+        compiling,
+        compiled,
     )
     service = Service(
         full_name="contextkeep.context.v1.Knowledge",
@@ -670,12 +687,15 @@ async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeB
     return KnowledgeBases(database, BaseRows(database), documents, requests=_REQUESTS)
 
 
-def _definitions(ground: _Ground) -> Definitions:
-    limits = history_limits_of(ground.settings)
-    making = PageMaking(ground.graph, limits)
-    return Definitions(
-        ground.database, DefinitionRows(ground.database), ground.graph, making, limits, requests=_REQUESTS
-    )
+async def _compiling(ground: _Ground, stack: AsyncExitStack) -> tuple[Definitions, Compiling, CompiledPages]:
+    """Begin to embed facets."""
+    await _keep_making_passage_vectors(ground, BRAIN, stack)
+    database, graph, limits = ground.database, ground.graph, history_limits_of(ground.settings)
+    making, approved = PageMaking(graph, limits), DefinitionRows(database)
+    definitions = Definitions(database, approved, graph, making, limits, requests=_REQUESTS)
+    rows = CompiledRows(database, ground.passages, count=ground.tokens.count)
+    compiling = Compiling(database, approved, definitions, rows, CompileStates(database), graph, making)
+    return definitions, compiling, CompiledPages(database, rows, requests=_REQUESTS)
 
 
 async def _query(
@@ -696,6 +716,7 @@ async def _query(
     )
     pages = AskedPages(ground.database, ground.passages, meaning=_meaning(ground))
     bases = AskedBases(ground.database, ground.passages, meaning=_meaning(ground))
+    facets = AskedFacets(ground.database, ground.passages, meaning=_meaning(ground))
     entries = [
         native(
             Workspace(
@@ -706,6 +727,7 @@ async def _query(
             trust=WORKSPACE_TRUST,
         ),
         native(WikiPages(pages), trust=WIKI_TRUST),
+        native(CompiledFacets(facets), trust=BRAIN_TRUST),
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
         native(NamedContexts(ground.log, ArtifactRows(ground.log, ground.passages), recalling), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),

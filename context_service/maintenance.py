@@ -14,6 +14,7 @@ from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_source import PointedSource
 from context_service.knowledge.document_source import DocumentSource
+from context_service.knowledge.facet_source import FacetSource
 from context_service.knowledge.mcp_servers import Rotated, rotate
 from context_service.knowledge.memory_source import MemorySource
 from context_service.knowledge.page_source import PageSource
@@ -202,6 +203,7 @@ async def verify_index(
             MemorySource(count),
             PageSource(count),
             DocumentSource(count),
+            FacetSource(count),
         ]
         verifying = Verifying(database, Passages(database), sources)
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)

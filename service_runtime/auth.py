@@ -23,7 +23,8 @@ from service_runtime.documents import check_text
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 GRAPH_DEFAULT = "default"
 CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it
-SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ)
+COMPILE = "compile"  # to compile pages of what the key sees of the graph
+SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ, COMPILE)
 USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
 Metadata = Iterable[tuple[str, str | bytes]]

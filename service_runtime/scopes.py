@@ -4,6 +4,7 @@ An RPC that the proto marks `NO_SIDE_EFFECTS` needs `read`; what destroys more t
 for all that a tenant asks, or lets every write of a tenant cost more, needs `admin`; any other needs `write`. What an
 RPC does may depend on its request: then it needs `read`, and asks for more itself.
 Context query needs `context:read`, which `read` includes: it may be all that an agent's runtime has.
+Compiling pages needs `compile`, which no other one includes, and reads the graph with the same key.
 `delegate` is no RPC's: who has it may name the user for whom a call is (`Principal.acting_for`).
 
 A key that is bound to a context may call the RPCs that know this bound, and no others.
@@ -15,7 +16,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import CONTEXT_READ, Principal
+from service_runtime.auth import COMPILE, CONTEXT_READ, Principal
 
 _ASKS = frozenset({"QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy"})
 _ADMIN = frozenset(
@@ -28,6 +29,7 @@ _ADMIN = frozenset(
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
     }
 )
+_COMPILES = frozenset({"CompilePages"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
 # The methods whose every statement knows what a key that is bound to a context may see, and the tools that come down to
 # them. All others refuse it.
@@ -104,6 +106,8 @@ def scope_of(method: str) -> str:
         return "read"
     if name in _ASKS:
         return CONTEXT_READ
+    if name in _COMPILES:
+        return COMPILE
     reads = rpc.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     return "read" if reads else "write"
 

@@ -37,6 +37,7 @@ EXPENSIVE = {
     "RegisterMapping": "compiles a mapping",
     "PutDefinition": "compiles a definition",
     "TestDefinition": "compiles a definition, walks a graph and evaluates it",
+    "CompilePages": "walks a graph for each page, and evaluates rules",
     "FetchWMManifest": "walks a graph",
     "SearchWMRecords": "compares texts and vectors of many records",
     "Recall": "compares a text with many passages",

@@ -29,9 +29,11 @@ from service_runtime.turns import SLICE_S
 TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
 NODES_MAX = 2_000  # that the walk of a facet comes to
+PAGE_NODES_MAX = 5_000  # that all walks of a page come to
 FACET_BYTES_MAX = 64 * 1024
 PROBLEMS_MAX = 20  # that are told of a page
 _ERROR_CHARS_MAX = 500
+_SOURCE_BYTES = 120  # of a line's source, or of a node that a page depends on
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_US = 253_402_300_799_999_999  # the end of the year 9999
@@ -91,7 +93,13 @@ class MadePage:
     depends_on: dict[str, int]  # nodes, and for what of them
 
     @property
-    def digest(self) -> bytes:
+    def size_bytes(self) -> int:
+        """Return about what it takes to write it."""
+        of_facets = sum(utf8_bytes(facet.text) + _SOURCE_BYTES * len(facet.sources) for facet in self.facets)
+        return of_facets + _SOURCE_BYTES * len(self.depends_on)
+
+    @property
+    def sha256(self) -> bytes:
         """What it is known by: the same again is written no second time."""
         node = self.node
         named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
@@ -202,6 +210,9 @@ class PageMaking:
             return None
         if count > NODES_MAX:
             made.note(f"{facet.place}.walk", root.node_id, f"it comes to more than {NODES_MAX:,} nodes")
+            return None
+        if len(depends_on) > PAGE_NODES_MAX:
+            made.note(f"{facet.place}.walk", root.node_id, f"the page reads more than {PAGE_NODES_MAX:,} nodes")
             return None
         return reader.facet()
 

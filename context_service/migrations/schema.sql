@@ -450,6 +450,44 @@ CREATE TABLE context.blob (
 
 ALTER TABLE context.blob OWNER TO contextkeep_owner;
 
+CREATE TABLE context.compile_state (
+    tenant_id uuid NOT NULL,
+    audience_id uuid NOT NULL,
+    compile_id uuid NOT NULL,
+    leased_until timestamp with time zone NOT NULL,
+    compiled_at timestamp with time zone,
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
+    place text DEFAULT ''::text NOT NULL,
+    definitions jsonb DEFAULT '{}'::jsonb NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.compile_state OWNER TO contextkeep_owner;
+
+CREATE TABLE context.compiled_page (
+    tenant_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    audience_id uuid NOT NULL,
+    compile_id uuid NOT NULL,
+    compiled_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    definition_version integer NOT NULL,
+    is_unbound boolean NOT NULL,
+    definition_name text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    node_type text NOT NULL,
+    title text NOT NULL,
+    trouble text DEFAULT ''::text NOT NULL,
+    aliases text[] NOT NULL,
+    sha256 bytea NOT NULL
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.compiled_page OWNER TO contextkeep_owner;
+
 CREATE TABLE context.context (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -646,6 +684,46 @@ CREATE TABLE context.erasure (
 );
 
 ALTER TABLE context.erasure OWNER TO contextkeep_owner;
+
+CREATE TABLE context.facet (
+    tenant_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    compile_id uuid,
+    written_at timestamp with time zone DEFAULT now() NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    fresh_until timestamp with time zone,
+    confidence double precision NOT NULL,
+    place integer NOT NULL,
+    definition_version integer NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    is_put boolean NOT NULL,
+    is_cut boolean NOT NULL,
+    is_declassified boolean NOT NULL,
+    slug text NOT NULL,
+    heading text NOT NULL,
+    kind text NOT NULL,
+    put_by text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    bundles text[] NOT NULL,
+    sources json NOT NULL,
+    text text NOT NULL,
+    CONSTRAINT facet_check CHECK ((is_declassified OR (agent_bundle_id = ''::text) OR (bundles <@ ARRAY[agent_bundle_id])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.facet OWNER TO contextkeep_owner;
+
+ALTER TABLE context.facet ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.facet_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE context.knowledge_base (
     tenant_id uuid NOT NULL,
@@ -884,6 +962,18 @@ CREATE TABLE context.outbox (
 );
 
 ALTER TABLE context.outbox OWNER TO contextkeep_owner;
+
+CREATE TABLE context.page_dependency (
+    tenant_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    bits smallint NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL
+);
+
+ALTER TABLE context.page_dependency OWNER TO contextkeep_owner;
 
 CREATE TABLE context.passage (
     tenant_id uuid NOT NULL,
@@ -1503,6 +1593,12 @@ ALTER TABLE ONLY context.artifact
 ALTER TABLE ONLY context.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY context.compile_state
+    ADD CONSTRAINT compile_state_pkey PRIMARY KEY (tenant_id, audience_id);
+
+ALTER TABLE ONLY context.compiled_page
+    ADD CONSTRAINT compiled_page_pkey PRIMARY KEY (tenant_id, page_id);
+
 ALTER TABLE ONLY context.context_external_id
     ADD CONSTRAINT context_external_id_pkey PRIMARY KEY (tenant_id, system, id, context_id);
 
@@ -1520,6 +1616,9 @@ ALTER TABLE ONLY context.embedding
 
 ALTER TABLE ONLY context.erasure
     ADD CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, context_id);
+
+ALTER TABLE ONLY context.facet
+    ADD CONSTRAINT facet_pkey PRIMARY KEY (tenant_id, page_id, is_put, slug);
 
 ALTER TABLE ONLY context.knowledge_base
     ADD CONSTRAINT knowledge_base_pkey PRIMARY KEY (tenant_id, name);
@@ -1559,6 +1658,9 @@ ALTER TABLE ONLY context.migration
 
 ALTER TABLE ONLY context.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY context.page_dependency
+    ADD CONSTRAINT page_dependency_pkey PRIMARY KEY (tenant_id, node_id, page_id);
 
 ALTER TABLE ONLY context.passage
     ADD CONSTRAINT passage_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, seq, ordinal);
@@ -1657,6 +1759,10 @@ CREATE INDEX blob_due ON context.blob USING btree (tenant_id, due_at) WHERE (sta
 
 CREATE UNIQUE INDEX blob_key ON context.blob USING btree (tenant_id, provider, key);
 
+CREATE INDEX compiled_page_list ON context.compiled_page USING btree (tenant_id, definition_name COLLATE "C", page_id);
+
+CREATE INDEX compiled_page_node ON context.compiled_page USING btree (tenant_id, node_id);
+
 CREATE INDEX context_expiry ON context.context USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX context_external_id_of ON context.context_external_id USING btree (tenant_id, context_id);
@@ -1682,6 +1788,8 @@ CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, 
 CREATE INDEX erasure_finished ON context.erasure USING btree (tenant_id, finished_at, context_id);
 
 CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasure_id);
+
+CREATE UNIQUE INDEX facet_seq ON context.facet USING btree (tenant_id, seq);
 
 CREATE UNIQUE INDEX knowledge_base_id ON context.knowledge_base USING btree (tenant_id, base_id);
 
@@ -1718,6 +1826,8 @@ CREATE INDEX message_task ON context.message USING btree (tenant_id, context_id,
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, topic, subject_id);
+
+CREATE INDEX page_dependency_of ON context.page_dependency USING btree (tenant_id, page_id);
 
 CREATE INDEX passage_place ON context.passage USING btree (tenant_id, scope_id, session, place) WHERE (place IS NOT NULL);
 
@@ -1823,6 +1933,10 @@ CREATE POLICY bounds ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT
 
 CREATE POLICY bounds ON context.blob AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.compile_state AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.compiled_page AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -1834,6 +1948,8 @@ CREATE POLICY bounds ON context.definition AS RESTRICTIVE FOR SELECT USING ((NUL
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.facet AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.knowledge_base AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1856,6 +1972,8 @@ CREATE POLICY bounds ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT 
 CREATE POLICY bounds ON context.message_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.outbox AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.page_dependency AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1957,6 +2075,10 @@ CREATE POLICY bounds_of_update ON context.window_profile AS RESTRICTIVE FOR UPDA
 
 CREATE POLICY bounds_of_update ON context.window_profile_version AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+ALTER TABLE context.compile_state ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.compiled_page ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY context ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 ALTER TABLE context.context ENABLE ROW LEVEL SECURITY;
@@ -2005,6 +2127,8 @@ ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.facet ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.knowledge_base ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.knowledge_document ENABLE ROW LEVEL SECURITY;
@@ -2026,6 +2150,8 @@ ALTER TABLE context.message ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.message_record ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.page_dependency ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.passage ENABLE ROW LEVEL SECURITY;
 
@@ -2101,6 +2227,10 @@ CREATE POLICY tenant ON context.artifact USING ((tenant_id = ( SELECT (NULLIF(cu
 
 CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.compile_state USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.compiled_page USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.context USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.context_external_id USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -2112,6 +2242,8 @@ CREATE POLICY tenant ON context.definition USING ((tenant_id = ( SELECT (NULLIF(
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.facet USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.knowledge_base USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2134,6 +2266,8 @@ CREATE POLICY tenant ON context.message USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.message_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.page_dependency USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.passage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2240,6 +2374,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.artifact TO contextkeep_servi
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.compile_state TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.compiled_page TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contextkeep_service;
@@ -2253,6 +2391,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_serv
 GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.facet TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.knowledge_base TO contextkeep_service;
 
@@ -2281,6 +2421,8 @@ GRANT UPDATE(retracted_change) ON TABLE context.message TO contextkeep_service;
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.page_dependency TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage TO contextkeep_service;
 

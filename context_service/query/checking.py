@@ -137,6 +137,7 @@ def _hit(one: object) -> Hit | None:
         metadata=_metadata(one.metadata),
         as_of=time_of(one.as_of),
         cosine=_number(one.cosine),
+        trust=one.trust if type(one.trust) is int else None,
     )
 
 

@@ -82,6 +82,7 @@ class Hit:
     metadata: Mapping[str, object] = field(default_factory=dict)
     as_of: datetime | None = None  # aware
     cosine: float | None = None  # of the question and what is found, by the service's own vectors: of native providers
+    trust: int | None = None  # 1 to 5, of native providers; None: the provider's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

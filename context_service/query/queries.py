@@ -438,7 +438,7 @@ class ContextQueries:
                 Candidate(
                     provider_id=entry.info.id,
                     place=place,
-                    trust=entry.trust,
+                    trust=entry.trust if entry.is_installed or hit.trust is None else hit.trust,
                     hit=hit,
                     # An installed one may say anything, and a second pass asks something else.
                     cosine=None if entry.is_installed or asked.is_second_pass else hit.cosine,

@@ -52,6 +52,7 @@ CONTEXT = "context"  # the kind of scope whose passages are a context's
 MEMORY = "memory"  # that of a user's memories
 WIKI = "wiki"  # that of what a user's pages say
 KNOWLEDGE_BASE = "knowledge-base"  # that of the documents of one
+BRAIN = "brain"  # that of what a tenant's compiled pages say
 OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is erased with all that is the user's
 
 READ_WHOLE = 600  # passages of a scope that is read as it is

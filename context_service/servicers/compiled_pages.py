@@ -1,12 +1,29 @@
-"""Pages that were compiled of nodes, as they travel."""
+"""Pages that were compiled of nodes: their RPCs, and how they travel."""
 
 from __future__ import annotations
 
-from context_service.knowledge.definition import DefinitionRules, FacetKind
-from context_service.knowledge.making import Made, MadeFacet
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from context_service.knowledge.compiled import Counts, FacetInput, KeptFacet, KeptPage, NamedSource
+from context_service.knowledge.compiled_pages import CompiledPages
+from context_service.knowledge.compiling import NODES_MAX, Compiling, Wanted
+from context_service.knowledge.definition import (
+    NAME_CHARS_MAX,
+    DefinitionRules,
+    FacetKind,
+    at_most,
+)
+from context_service.knowledge.making import Made, MadeFacet, Problem, Source
 from context_service.servicers import wire
 from contextkeep.context.v1 import definitions_pb2 as pb
+from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import AnswerTooLarge
+from service_runtime import calls
+from service_runtime.documents import check_text
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC takes messages up to 4 MiB
 
@@ -21,6 +38,69 @@ KINDS = {
 NUMBER_OF_KIND = {kind: number for number, kind in KINDS.items()}
 
 
+class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about pages which are compiled."""
+
+    _compiling: Compiling
+    _compiled: CompiledPages
+
+    async def CompilePages(
+        self, request: pb.CompilePagesRequest, context: object
+    ) -> AsyncIterator[pb.CompilePagesResponse]:
+        """Compile pages, and tell how far it is."""
+        check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
+        at_most("node_ids", len(request.node_ids), NODES_MAX)
+        wanted = Wanted(
+            definition_name=request.definition_name,
+            node_ids=tuple(str(parse_id(f"node_ids[{at}]", one)) for at, one in enumerate(request.node_ids)),
+        )
+        async with aclosing(self._compiling.run(wanted, principal=calls.principal())) as coming:
+            async for counts in coming:
+                yield _progress(counts)
+
+    async def GetCompiledPage(self, request: pb.GetCompiledPageRequest, context: object) -> pb.GetCompiledPageResponse:
+        """Read a page."""
+        page = await self._compiled.read(parse_id("page_id", request.page_id), principal=calls.principal())
+        response = pb.GetCompiledPageResponse(page=_page(page))
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("the page does not fit one answer")
+        return response
+
+    async def ListCompiledPages(
+        self, request: pb.ListCompiledPagesRequest, context: object
+    ) -> pb.ListCompiledPagesResponse:
+        """List pages."""
+        found, token = await self._compiled.page(
+            PageRequest(size=request.page_size, token=request.page_token),
+            definition_name=request.definition_name,
+            node_id=parse_optional_id("node_id", request.node_id),
+            principal=calls.principal(),
+        )
+        return pb.ListCompiledPagesResponse(pages=map(_page, found), next_page_token=token)
+
+    async def PutFacet(self, request: pb.PutFacetRequest, context: object) -> pb.PutFacetResponse:
+        """Put a facet on a page."""
+        said = request.facet
+        facet = await self._compiled.put_facet(
+            parse_id("page_id", request.page_id),
+            FacetInput(
+                slug=said.slug,
+                heading=said.heading,
+                kind=KINDS.get(said.kind),
+                text=said.text,
+                confidence=said.confidence if said.HasField("confidence") else 1.0,
+                as_of=wire.time_of("facet.as_of", said.as_of) if said.HasField("as_of") else None,
+                fresh_until=wire.time_of("facet.fresh_until", said.fresh_until)
+                if said.HasField("fresh_until")
+                else None,
+                source=NamedSource(label=said.source_label, uri=said.source_uri),
+            ),
+            principal=calls.principal(),
+            request=request_of("PutFacet", request),
+        )
+        return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
+
+
 def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
     """Return what came of rules that were tried.
 
@@ -28,8 +108,7 @@ def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
         AnswerTooLarge: the page does not fit one message.
     """
     response = pb.TestDefinitionResponse(
-        problems=[pb.RuleProblem(rule=one.rule, node_id=one.node_id, error=one.error) for one in made.problems],
-        problems_left_out=made.problems_left_out,
+        problems=map(_problem, made.problems), problems_left_out=made.problems_left_out
     )
     if made.page is not None:
         node = made.page.node
@@ -50,6 +129,25 @@ def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
     return response
 
 
+def _progress(counts: Counts) -> pb.CompilePagesResponse:
+    return pb.CompilePagesResponse(
+        compile_id=str(counts.compile_id),
+        nodes_read=counts.nodes_read,
+        changes_read=counts.changes_read,
+        pages_written=counts.written,
+        pages_unchanged=counts.unchanged,
+        pages_removed=counts.removed,
+        pages_failed=counts.failed,
+        definition_name=counts.definition_name,
+        problems=map(_problem, counts.problems),
+        is_done=counts.is_done,
+    )
+
+
+def _problem(one: Problem) -> pb.RuleProblem:
+    return pb.RuleProblem(rule=one.rule, node_id=one.node_id, error=one.error)
+
+
 def _made_facet(facet: MadeFacet) -> pb.Facet:
     return pb.Facet(
         slug=facet.slug,
@@ -61,12 +159,57 @@ def _made_facet(facet: MadeFacet) -> pb.Facet:
         confidence=facet.confidence,
         as_of=wire.timestamp(facet.as_of),
         fresh_until=wire.timestamp(facet.fresh_until) if facet.fresh_until else None,
-        sources=[
-            pb.FacetSource(
-                node_id=one.node_id, node_version=one.node_version, edge_id=one.edge_id, edge_version=one.edge_version
-            )
-            for one in facet.sources
-        ],
+        sources=map(_source, facet.sources),
         agent_bundle_ids=facet.bundles,
         is_declassified=facet.is_declassified,
+    )
+
+
+def _page(one: KeptPage) -> pb.CompiledPage:
+    return pb.CompiledPage(
+        page_id=str(one.page_id),
+        definition_name=one.definition_name,
+        definition_version=one.definition_version,
+        node_id=str(one.node_id),
+        node_type=one.node_type,
+        title=one.title,
+        aliases=one.aliases,
+        facets=map(_facet, one.facets),
+        stale=one.stale,
+        graph_name=one.graph_name,
+        agent_bundle_id=one.agent_bundle_id,
+        app_id=one.app_id,
+        compile_id=str(one.compile_id),
+        compiled_at=wire.timestamp(one.compiled_at),
+        created_at=wire.timestamp(one.created_at),
+    )
+
+
+def _facet(one: KeptFacet) -> pb.Facet:
+    return pb.Facet(
+        slug=one.slug,
+        heading=one.heading,
+        kind=NUMBER_OF_KIND[one.kind],
+        trust=one.trust,
+        text=one.text,
+        is_cut=one.is_cut,
+        confidence=one.confidence,
+        as_of=wire.timestamp(one.as_of),
+        fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
+        stale=one.stale,
+        sources=map(_source, one.sources),
+        agent_bundle_ids=one.bundles,
+        is_declassified=one.is_declassified,
+        definition_version=one.definition_version if one.compile_id else 0,
+        compile_id=str(one.compile_id or ""),
+        put_by=one.put_by,
+        written_at=wire.timestamp(one.written_at),
+    )
+
+
+def _source(one: Source | NamedSource) -> pb.FacetSource:
+    if isinstance(one, NamedSource):
+        return pb.FacetSource(label=one.label, uri=one.uri)
+    return pb.FacetSource(
+        node_id=one.node_id, node_version=one.node_version, edge_id=one.edge_id, edge_version=one.edge_version
     )

@@ -6,6 +6,8 @@ To add a noun: a class of its RPCs like `MemoriesServicer`, which is a base here
 from __future__ import annotations
 
 from context_service.knowledge.agents import Agents
+from context_service.knowledge.compiled_pages import CompiledPages
+from context_service.knowledge.compiling import Compiling
 from context_service.knowledge.consolidating import Consolidating
 from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.knowledge_bases import KnowledgeBases
@@ -14,6 +16,7 @@ from context_service.knowledge.memories import Memories
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
 from context_service.servicers.agents import AgentsServicer
+from context_service.servicers.compiled_pages import CompiledPagesServicer
 from context_service.servicers.definitions import DefinitionsServicer
 from context_service.servicers.knowledge_bases import KnowledgeBasesServicer
 from context_service.servicers.mcp_servers import McpServersServicer
@@ -22,7 +25,13 @@ from context_service.servicers.pages import PagesServicer
 
 
 class KnowledgeServicer(
-    MemoriesServicer, PagesServicer, AgentsServicer, KnowledgeBasesServicer, McpServersServicer, DefinitionsServicer
+    MemoriesServicer,
+    PagesServicer,
+    AgentsServicer,
+    KnowledgeBasesServicer,
+    McpServersServicer,
+    DefinitionsServicer,
+    CompiledPagesServicer,
 ):
     """Answers the RPCs of `Knowledge`."""
 
@@ -37,6 +46,8 @@ class KnowledgeServicer(
         bases: KnowledgeBases,
         mcp_servers: McpServers,
         definitions: Definitions,
+        compiling: Compiling,
+        compiled: CompiledPages,
     ) -> None:
         self._memories = memories
         self._remembering = remembering
@@ -47,3 +58,5 @@ class KnowledgeServicer(
         self._bases = bases
         self._mcp_servers = mcp_servers
         self._definitions = definitions
+        self._compiling = compiling
+        self._compiled = compiled

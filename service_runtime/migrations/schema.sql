@@ -33,7 +33,7 @@ CREATE TABLE access.api_key (
     agent_bundle_id text DEFAULT ''::text NOT NULL,
     graph_names text[] DEFAULT '{}'::text[] NOT NULL,
     parent_id uuid,
-    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text, 'context:read'::text]) AND (cardinality(scopes) > 0)))
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text, 'context:read'::text, 'compile'::text]) AND (cardinality(scopes) > 0)))
 );
 
 ALTER TABLE access.api_key OWNER TO contextkeep_owner;

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from contextkeep import AsyncContextClient, AsyncEntityClient, ContextClient
+from contextkeep import AsyncContextClient, AsyncEntityClient, ContextClient, EntityClient
 from contextkeep.errors import DefinitionNotFound, InvalidArgument
 from tests.conftest import KEY, Addresses
 
@@ -58,3 +58,23 @@ def test_rules_that_cannot_travel_are_refused_before_they_do(wrong: dict[str, ob
     with ContextClient("127.0.0.1:1", api_key=KEY) as context, pytest.raises(InvalidArgument) as refused:
         context.put_definition("customer", wrong)
     assert refused.value.violations[0].field.startswith("rules")
+
+
+async def test_a_page_is_compiled_read_and_found(stack: Addresses):
+    node_type = f"T{uuid.uuid4().hex}"
+    with EntityClient(stack.entity, api_key=KEY) as graph, ContextClient(stack.context, api_key=KEY) as context:
+        node = graph.create_node(node_type, name="Orrery", status=f"Renewing {node_type}")
+        put = context.put_definition(node_type, {**RULES, "node_type": node_type})
+        context.approve_definition(node_type, put.version)
+        told = list(context.compile_pages(definition_name=node_type))
+        assert (told[-1].is_done, told[-1].pages_written, told[-1].problems) == (True, 1, ())
+        (listed,) = context.list_compiled_pages(node_type, node_id=node.id)
+        page = context.get_compiled_page(listed.page_id)
+        assert (page.title, page.facets[0].text, page.compile_id) == ("Orrery", node.status, told[-1].compile_id)
+        put = context.put_facet(
+            page.page_id, "note", "Call on Mondays", heading="Note", kind="external", confidence=0.5, source_label="Ada"
+        )
+        assert put and (put.confidence, put.sources[0].label, bool(put.put_by)) == (0.5, "Ada", True)
+        (hit, *_) = context.query_context(node_type, provider_ids=["brain"]).hits
+        assert hit.metadata["page_id"] == page.page_id
+        assert context.put_facet(page.page_id, "note", "") is None

@@ -90,3 +90,57 @@ def test_TestDefinition_answers_the_page_of_a_node(grpc_stub, stack: Addresses):
     )
     request = pb.TestDefinitionRequest(rules=rules("Ticket"), node_id=node.id)
     assert not grpc_stub.TestDefinition(request, metadata=METADATA).HasField("page")
+
+
+@pytest.fixture
+def page(grpc_stub, stack: Addresses, draft) -> pb.CompiledPage:
+    """Return a page of a type of its own, so that no other test has nodes of it."""
+    node_type = f"T{uuid.uuid4().hex}"
+    put = grpc_stub.PutDefinition(pb.PutDefinitionRequest(name=draft.name, rules=rules(node_type)), metadata=METADATA)
+    approval = pb.ApproveDefinitionRequest(name=draft.name, version=put.definition.version)
+    grpc_stub.ApproveDefinition(approval, metadata=METADATA)
+    with EntityClient(stack.entity, api_key=KEY) as graph:
+        node = graph.create_node(node_type, name="Orrery", status="Renewing")
+    told = list(grpc_stub.CompilePages(pb.CompilePagesRequest(definition_name=draft.name), metadata=METADATA))
+    assert told[-1].is_done and told[-1].pages_written == 1
+    listing = pb.ListCompiledPagesRequest(node_id=node.id)
+    return grpc_stub.ListCompiledPages(listing, metadata=METADATA).pages[0]
+
+
+def test_CompilePages_tells_how_far_it_is(grpc_stub, page):
+    told = list(grpc_stub.CompilePages(pb.CompilePagesRequest(node_ids=[page.node_id]), metadata=METADATA))
+    assert [one.is_done for one in told] == [False, True]
+    assert (told[-1].nodes_read, told[-1].pages_unchanged, told[-1].pages_written) == (1, 1, 0)
+    refused = pb.CompilePagesRequest(definition_name="none")
+    with pytest.raises(grpc.RpcError) as error:
+        list(grpc_stub.CompilePages(refused, metadata=METADATA))
+    assert raised(error.value).reason == "DEFINITION_NOT_FOUND"
+
+
+def test_GetCompiledPage_answers_its_facets_with_their_sources(grpc_stub, page):
+    found = grpc_stub.GetCompiledPage(pb.GetCompiledPageRequest(page_id=page.page_id), metadata=METADATA).page
+    (facet,) = found.facets
+    assert (facet.text, facet.trust, facet.sources[0].node_id) == ("Renewing", 5, page.node_id)
+    unknown = pb.GetCompiledPageRequest(page_id=str(uuid.uuid4()))
+    assert refusal(grpc_stub.GetCompiledPage, unknown) == "COMPILED_PAGE_NOT_FOUND"
+
+
+def test_ListCompiledPages_answers_them_in_pages(grpc_stub, page):
+    listing, found = pb.ListCompiledPagesRequest(page_size=1), []
+    while True:
+        answer = grpc_stub.ListCompiledPages(listing, metadata=METADATA)
+        found += list(answer.pages)
+        if not answer.next_page_token:
+            break
+        listing.page_token = answer.next_page_token
+    assert page.page_id in {one.page_id for one in found}
+    assert not any(one.facets for one in found)
+
+
+def test_PutFacet_puts_one_and_takes_it_away(grpc_stub, page):
+    facet = pb.FacetInput(slug="note", heading="Note", kind=pb.FACET_KIND_EXTERNAL, text="Call", source_label="Ada")
+    request = pb.PutFacetRequest(page_id=page.page_id, facet=facet)
+    put = grpc_stub.PutFacet(request, metadata=METADATA).facet
+    assert (put.text, put.trust, put.confidence, put.sources[0].label) == ("Call", 1, 1.0, "Ada")
+    request = pb.PutFacetRequest(page_id=page.page_id, facet=pb.FacetInput(slug="note"))
+    assert not grpc_stub.PutFacet(request, metadata=METADATA).HasField("facet")

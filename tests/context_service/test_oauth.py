@@ -83,7 +83,7 @@ async def test_who_has_no_token_is_led_to_the_issuer(doors: dict[str, str], http
     expected = {
         "/mcp": ["read", "write"],
         "/mcp/query": ["context:read"],
-        JSON_RPC: ["read", "write", "admin", "delegate", "context:read"],
+        JSON_RPC: ["read", "write", "admin", "delegate", "context:read", "compile"],
     }
     for name, path in (
         ("mcp", "/mcp"),

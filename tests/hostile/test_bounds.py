@@ -49,6 +49,7 @@ OF_TENANTS = {
     *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
     *("ApproveMcpTool", "UnapproveMcpTool"),
     *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
+    "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
 }
 OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
 

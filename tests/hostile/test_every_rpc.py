@@ -56,6 +56,7 @@ PROMISED = {
         AddDocument ListDocuments RemoveDocument
         PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
         PutDefinition ApproveDefinition RetireDefinition GetDefinition ListDefinitions TestDefinition
+        CompilePages GetCompiledPage ListCompiledPages PutFacet
     """,
     "contextkeep.context.v1.ContextQuery": """
         QueryContext StreamQueryContext ListContextProviders GetQueryPolicy UpdateProviderSetting

@@ -32,7 +32,7 @@ from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
 
-ALL = ("read", "write", "admin", "delegate", "context:read")
+ALL = ("read", "write", "admin", "delegate", "context:read", "compile")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 CONTEXT = UUID(int=7)
 WIDE = NewKey(tenant="default", subject="operator", scopes=ALL)

@@ -36,6 +36,7 @@ OF_USERS = [
     and rpc.name not in ("AddDocument", "ListDocuments", "RemoveDocument")
     and "Mcp" not in rpc.name
     and "Definition" not in rpc.name
+    and rpc.name not in ("CompilePages", "GetCompiledPage", "ListCompiledPages", "PutFacet")
 ]
 NAMES = (
     *("context_id", "message_id", "task_id", "artifact_id", "window_id", "pin_id", "thread_id", "user_id", "doomed_id"),

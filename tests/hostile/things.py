@@ -78,6 +78,7 @@ class Things:
     base_name: str
     document_id: str
     definition_name: str
+    compiled_page_id: str
     test_id: str  # of sources
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
@@ -125,6 +126,7 @@ def invented() -> Things:
         base_name=f"base {label}",
         document_id=str(new_id()),
         definition_name=f"definition {label}",
+        compiled_page_id=str(new_id()),
         test_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
@@ -282,6 +284,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "erasure_id": receipt.erasure.erasure_id,
         **_known(done, t),
         "document_id": _with_documents(client, key, t),
+        "compiled_page_id": _with_pages(client, key, t),
     }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
 
@@ -459,6 +462,33 @@ def _with_definitions(client: Client, key: object, t: Things) -> Things:
         outcome = client.call(RPCS[name], request, key=key)
         assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
     return t
+
+
+def _with_pages(client: Client, key: object, t: Things) -> str:
+    """Compile pages, and return the id of one with a facet that was put; of none where no definition is approved."""
+    outcome = client.call(RPCS["CompilePages"], definitions.CompilePagesRequest(), key=key)
+    assert outcome.ok or outcome.reason == "PERMISSION_DENIED", outcome
+    listing = definitions.ListCompiledPagesRequest(node_id=t.node_id)
+    pages = client.call(RPCS["ListCompiledPages"], listing, key=key).answers[0].pages
+    for page in pages:
+        putting = definitions.PutFacetRequest(page_id=page.page_id, facet=_a_facet(SECRET))
+        assert client.call(RPCS["PutFacet"], putting, key=key).ok
+        return str(page.page_id)
+    return t.compiled_page_id
+
+
+def _a_facet(text: str) -> definitions.FacetInput:
+    return definitions.FacetInput(
+        slug="put",
+        heading=text,
+        kind=definitions.FACET_KIND_OPERATIONAL,
+        text=text,
+        confidence=0.5,
+        as_of=Timestamp(seconds=1),
+        fresh_until=Timestamp(seconds=2),
+        source_label=text,
+        source_uri=text,
+    )
 
 
 def _defined(text: str = SECRET, app_id: str = "") -> definitions.DefinitionRules:
@@ -1446,6 +1476,22 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "TestDefinition": lambda t: [
         definitions.TestDefinitionRequest(rules=_defined("another"), node_id=t.node_id),
         definitions.TestDefinitionRequest(rules=_defined(app_id=t.app_id), node_id=t.child_id),
+    ],
+    "CompilePages": lambda t: [
+        definitions.CompilePagesRequest(definition_name=t.definition_name),
+        definitions.CompilePagesRequest(node_ids=[t.node_id, t.child_id]),
+        definitions.CompilePagesRequest(),
+    ],
+    "GetCompiledPage": lambda t: [definitions.GetCompiledPageRequest(page_id=t.compiled_page_id)],
+    "ListCompiledPages": lambda t: [
+        definitions.ListCompiledPagesRequest(page_size=1),
+        definitions.ListCompiledPagesRequest(definition_name=t.definition_name, node_id=t.node_id, page_size=1),
+    ],
+    "PutFacet": lambda t: [
+        definitions.PutFacetRequest(page_id=t.compiled_page_id, facet=_a_facet("another")),
+        definitions.PutFacetRequest(
+            page_id=t.compiled_page_id, facet=definitions.FacetInput(slug="put"), request_id=t.request_id
+        ),
     ],
     "PutMcpServer": lambda t: [
         mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),

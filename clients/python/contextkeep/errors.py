@@ -266,6 +266,12 @@ class DefinitionNotFound(NotFound):
     reason = "DEFINITION_NOT_FOUND"
 
 
+class CompiledPageNotFound(NotFound):
+    """There is no such page that the caller may see, or its definition is not approved any more."""
+
+    reason = "COMPILED_PAGE_NOT_FOUND"
+
+
 class McpServerNotFound(NotFound):
     """There is no MCP server with this id."""
 
@@ -386,6 +392,12 @@ class FoldStale(Aborted):
     """
 
     reason = "FOLD_STALE"
+
+
+class CompileUnderWay(Aborted):
+    """Another compile of keys with the same bounds is under way. What this one has stored stays."""
+
+    reason = "COMPILE_UNDER_WAY"
 
 
 class LogMoved(Aborted):

@@ -21,7 +21,15 @@ from tests.errors import raised
 from tests.fakes import context_providers as stubs
 
 ADMIN = (("authorization", "Bearer admin"),)
-DEFAULTS = {"fast", "knowledge-base", "memory", "team", "wiki", "workspace"}  # asked where nobody says anything
+DEFAULTS = {
+    "brain",
+    "fast",
+    "knowledge-base",
+    "memory",
+    "team",
+    "wiki",
+    "workspace",
+}  # asked where nobody says anything
 
 
 async def put(world: World, agent_id: str = "", **fields: Any) -> str:

@@ -188,5 +188,5 @@ async def test_a_model_reads_what_was_expanded_as_quoted_material(world: World):
 
 async def test_default_questions_have_the_providers_they_had(ask: Asker):
     answer = await ask.query(query="nothing", expand_refs=["workspace:1", "nobody:1"])
-    skipped = {"knowledge-base": "skipped", "memory": "skipped", "wiki": "skipped"}
+    skipped = {"brain": "skipped", "knowledge-base": "skipped", "memory": "skipped", "wiki": "skipped"}
     assert states(answer) == {"fast": "ok", "team": "ok", "workspace": "ok", **skipped}

@@ -60,6 +60,7 @@ async def test_a_disabled_provider_is_skipped_where_it_is_named_and_asked_nowher
         "memory": "skipped",
         "team": "ok",
         "wiki": "skipped",
+        "brain": "skipped",
         "knowledge-base": "skipped",
         "workspace": "ok",
     }
@@ -92,6 +93,7 @@ async def test_defaults_are_the_tenants(world: World, ask: Asker):
             "memory": "skipped",
             "team": "ok",
             "wiki": "skipped",
+            "brain": "skipped",
             "knowledge-base": "skipped",
             "workspace": "ok",
         }
@@ -196,6 +198,7 @@ async def test_it_holds_at_another_replica_and_after_a_restart(world: World, tmp
         ):
             answer = await call(channel, "QueryContext", "plain", query=RENEWAL)
             assert {one.provider_id for one in answer.providers} == {
+                "brain",
                 "knowledge-base",
                 "memory",
                 "team",

@@ -13,9 +13,11 @@ from context_service.contexts.artifact_rows import ArtifactRows
 from context_service.contexts.index_state import IndexStates
 from context_service.contexts.log import Log
 from context_service.contexts.recall import Recalling
+from context_service.knowledge.asked_facets import AskedFacets
 from context_service.knowledge.asked_pages import AskedPages
 from context_service.knowledge.memory_rows import MemoryRows
 from context_service.knowledge.recalling import MemoryRecalling
+from context_service.query.brain import CompiledFacets
 from context_service.query.checking import LOOKED_AT_MAX, Malformed, checked
 from context_service.query.contexts import NamedContexts
 from context_service.query.hits import MemoryMode
@@ -36,6 +38,7 @@ from context_service.retrieval.passages import Passages
 from context_service.tokens import TokenCounter
 from context_service.working_memory.asked import AskedRecords, excerpt
 from context_service.working_memory.search import Searches
+from contextkeep import AsyncContextClient, AsyncEntityClient
 from tests.conformance.context_provider import AskedProvider, ContextProviderConformance, found
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.query.conftest import World
@@ -69,6 +72,28 @@ class TestWiki(ContextProviderConformance):
             await world.opened.caller.of("ada").call("PutPage", page=page)
         database = world.opened.database
         provider = WikiPages(AskedPages(database, Passages(database), meaning=None))
+        return native(provider, Asked(query="Which gondola is it?", limit=10))
+
+
+class TestCompiledFacets(ContextProviderConformance):
+    @pytest.fixture
+    async def asked_provider(self, world: World) -> AskedProvider:
+        facet = {"slug": "seat", "heading": "Seat", "kind": "operational", "text": "entity.data.text"}
+        async with (
+            AsyncEntityClient(world.opened.addresses.entity, api_key="admin") as graph,
+            AsyncContextClient(world.opened.addresses.context, api_key="admin") as context,
+        ):
+            for number in range(3):
+                text = f"The gondola of Venice has seat {number}."
+                await graph.create_node("Gondola", name=f"Gondola {number}", data={"text": text})
+            put = await context.put_definition(
+                "gondola", {"node_type": "Gondola", "title": "entity.name", "facets": [facet]}
+            )
+            await context.approve_definition("gondola", put.version)
+            async for _ in context.compile_pages():
+                pass
+        database = world.opened.database
+        provider = CompiledFacets(AskedFacets(database, Passages(database), meaning=None))
         return native(provider, Asked(query="Which gondola is it?", limit=10))
 
 

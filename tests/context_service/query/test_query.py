@@ -103,16 +103,16 @@ async def test_an_unknown_number_of_an_enum_is_refused(world: World, number):
 async def test_the_question_comes_back_with_its_defaults(ask: Asker):
     answer = await ask.query(query=f" {RENEWAL} ")
     asked = answer["asked"]
-    assert asked.pop("provider_ids") == ["fast", "knowledge-base", "memory", "team", "wiki", "workspace"]
+    assert asked.pop("provider_ids") == ["brain", "fast", "knowledge-base", "memory", "team", "wiki", "workspace"]
     assert asked == {"query": f" {RENEWAL} ", "mode": "results", "scope": "auto", "depth": "quick", "limit": 20}
     assert answer["trace_id"]
 
 
 async def test_only_default_providers_are_asked_by_default_and_each_has_one_status(ask: Asker):
     answer = await ask.query(query=RENEWAL)
-    skipped = {"knowledge-base": "skipped", "memory": "skipped", "wiki": "skipped"}
+    skipped = {"brain": "skipped", "knowledge-base": "skipped", "memory": "skipped", "wiki": "skipped"}
     assert states(answer) == {"fast": "ok", "team": "ok", "workspace": "ok", **skipped}
-    assert len(answer["providers"]) == 6
+    assert len(answer["providers"]) == 7
 
 
 async def test_families_and_ids_select(ask: Asker):

@@ -24,6 +24,7 @@ from contextkeep.values.contexts import (
 )
 from contextkeep.values.definitions import (
     CompiledPage,
+    CompileProgress,
     Definition,
     Facet,
     FacetSource,
@@ -152,6 +153,7 @@ __all__ = [
     "ComparedHit",
     "ComparedProvider",
     "ComparedTests",
+    "CompileProgress",
     "CompiledPage",
     "CompressionProfile",
     "Consolidation",

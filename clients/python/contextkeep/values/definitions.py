@@ -190,5 +190,39 @@ class TriedDefinition(Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CompileProgress(Value):
+    """How far a compile is; what it counts is stored."""
+
+    compile_id: str
+    nodes_read: int = 0
+    changes_read: int = 0
+    pages_written: int = 0
+    pages_unchanged: int = 0
+    pages_removed: int = 0
+    pages_failed: int = 0
+    definition_name: str = ""  # that is compiled now; empty: what changed
+    problems: Sequence[RuleProblem] = ()  # since the last one
+    is_done: bool = False
+
+    @classmethod
+    def from_proto(cls, progress: pb.CompilePagesResponse) -> CompileProgress:
+        """Return the value of a message."""
+        return cls(
+            compile_id=progress.compile_id,
+            nodes_read=progress.nodes_read,
+            changes_read=progress.changes_read,
+            pages_written=progress.pages_written,
+            pages_unchanged=progress.pages_unchanged,
+            pages_removed=progress.pages_removed,
+            pages_failed=progress.pages_failed,
+            definition_name=progress.definition_name,
+            problems=tuple(
+                RuleProblem(rule=one.rule, node_id=one.node_id, error=one.error) for one in progress.problems
+            ),
+            is_done=progress.is_done,
+        )
+
+
 def _time(message: Any, name: str) -> datetime | None:
     return time_of(getattr(message, name)) if message.HasField(name) else None

@@ -159,6 +159,11 @@ export class DefinitionNotFound extends NotFound {
   static override readonly reason: string = "DEFINITION_NOT_FOUND";
 }
 
+/** There is no such page that the caller may see, or its definition is not approved any more. */
+export class CompiledPageNotFound extends NotFound {
+  static override readonly reason: string = "COMPILED_PAGE_NOT_FOUND";
+}
+
 /** There is no MCP server with this id. */
 export class McpServerNotFound extends NotFound {
   static override readonly reason: string = "MCP_SERVER_NOT_FOUND";
@@ -254,6 +259,11 @@ export class WindowBehind extends Aborted {
 /** The window has another epoch than was expected, or than its fold was prepared for: `epoch` in the metadata. */
 export class FoldStale extends Aborted {
   static override readonly reason: string = "FOLD_STALE";
+}
+
+/** Another compile of keys with the same bounds is under way. What this one has stored stays. */
+export class CompileUnderWay extends Aborted {
+  static override readonly reason: string = "COMPILE_UNDER_WAY";
 }
 
 /** The log has messages behind the one that the caller knows as its last. Nothing was done. */

@@ -313,3 +313,105 @@ class TestDefinitionResponse(_message.Message):
     problems: _containers.RepeatedCompositeFieldContainer[RuleProblem]
     problems_left_out: int
     def __init__(self, page: _Optional[_Union[CompiledPage, _Mapping]] = ..., problems: _Optional[_Iterable[_Union[RuleProblem, _Mapping]]] = ..., problems_left_out: _Optional[int] = ...) -> None: ...
+
+class CompilePagesRequest(_message.Message):
+    __slots__ = ("definition_name", "node_ids")
+    DEFINITION_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODE_IDS_FIELD_NUMBER: _ClassVar[int]
+    definition_name: str
+    node_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, definition_name: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CompilePagesResponse(_message.Message):
+    __slots__ = ("compile_id", "nodes_read", "changes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed", "definition_name", "problems", "is_done")
+    COMPILE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODES_READ_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_READ_FIELD_NUMBER: _ClassVar[int]
+    PAGES_WRITTEN_FIELD_NUMBER: _ClassVar[int]
+    PAGES_UNCHANGED_FIELD_NUMBER: _ClassVar[int]
+    PAGES_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FAILED_FIELD_NUMBER: _ClassVar[int]
+    DEFINITION_NAME_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    IS_DONE_FIELD_NUMBER: _ClassVar[int]
+    compile_id: str
+    nodes_read: int
+    changes_read: int
+    pages_written: int
+    pages_unchanged: int
+    pages_removed: int
+    pages_failed: int
+    definition_name: str
+    problems: _containers.RepeatedCompositeFieldContainer[RuleProblem]
+    is_done: bool
+    def __init__(self, compile_id: _Optional[str] = ..., nodes_read: _Optional[int] = ..., changes_read: _Optional[int] = ..., pages_written: _Optional[int] = ..., pages_unchanged: _Optional[int] = ..., pages_removed: _Optional[int] = ..., pages_failed: _Optional[int] = ..., definition_name: _Optional[str] = ..., problems: _Optional[_Iterable[_Union[RuleProblem, _Mapping]]] = ..., is_done: _Optional[bool] = ...) -> None: ...
+
+class GetCompiledPageRequest(_message.Message):
+    __slots__ = ("page_id",)
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    def __init__(self, page_id: _Optional[str] = ...) -> None: ...
+
+class GetCompiledPageResponse(_message.Message):
+    __slots__ = ("page",)
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    page: CompiledPage
+    def __init__(self, page: _Optional[_Union[CompiledPage, _Mapping]] = ...) -> None: ...
+
+class ListCompiledPagesRequest(_message.Message):
+    __slots__ = ("definition_name", "node_id", "page_size", "page_token")
+    DEFINITION_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    definition_name: str
+    node_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, definition_name: _Optional[str] = ..., node_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListCompiledPagesResponse(_message.Message):
+    __slots__ = ("pages", "next_page_token")
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    pages: _containers.RepeatedCompositeFieldContainer[CompiledPage]
+    next_page_token: str
+    def __init__(self, pages: _Optional[_Iterable[_Union[CompiledPage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class FacetInput(_message.Message):
+    __slots__ = ("slug", "heading", "kind", "text", "confidence", "as_of", "fresh_until", "source_label", "source_uri")
+    SLUG_FIELD_NUMBER: _ClassVar[int]
+    HEADING_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    FRESH_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_LABEL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_URI_FIELD_NUMBER: _ClassVar[int]
+    slug: str
+    heading: str
+    kind: FacetKind
+    text: str
+    confidence: float
+    as_of: _timestamp_pb2.Timestamp
+    fresh_until: _timestamp_pb2.Timestamp
+    source_label: str
+    source_uri: str
+    def __init__(self, slug: _Optional[str] = ..., heading: _Optional[str] = ..., kind: _Optional[_Union[FacetKind, str]] = ..., text: _Optional[str] = ..., confidence: _Optional[float] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source_label: _Optional[str] = ..., source_uri: _Optional[str] = ...) -> None: ...
+
+class PutFacetRequest(_message.Message):
+    __slots__ = ("page_id", "facet", "request_id")
+    PAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    FACET_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    page_id: str
+    facet: FacetInput
+    request_id: str
+    def __init__(self, page_id: _Optional[str] = ..., facet: _Optional[_Union[FacetInput, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PutFacetResponse(_message.Message):
+    __slots__ = ("facet",)
+    FACET_FIELD_NUMBER: _ClassVar[int]
+    facet: Facet
+    def __init__(self, facet: _Optional[_Union[Facet, _Mapping]] = ...) -> None: ...

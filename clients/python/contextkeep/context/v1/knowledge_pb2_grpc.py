@@ -246,6 +246,26 @@ class KnowledgeStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
                 _registered_method=True)
+        self.CompilePages = channel.unary_stream(
+                '/contextkeep.context.v1.Knowledge/CompilePages',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesResponse.FromString,
+                _registered_method=True)
+        self.GetCompiledPage = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/GetCompiledPage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageResponse.FromString,
+                _registered_method=True)
+        self.ListCompiledPages = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/ListCompiledPages',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesResponse.FromString,
+                _registered_method=True)
+        self.PutFacet = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/PutFacet',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetResponse.FromString,
+                _registered_method=True)
 
 
 class KnowledgeServicer:
@@ -644,6 +664,56 @@ class KnowledgeServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CompilePages(self, request, context):
+        """Compiles pages of the graph by the definitions that are approved, as the caller sees it: for each node of their types a page. Messages say
+        how far it is; what they count is stored. Needs the scope `compile`, and `read` for the graph.
+
+        Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds compiles pages of its own. Who may
+        see a facet is another matter: whoever may see all that was read for it, whoever compiled it.
+
+        Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the pages that depend on that, and
+        no others. All nodes are read of a definition that was not compiled in its approved version yet, and of all definitions where changes are
+        not kept or are forgotten. A page goes when its node is removed, as the list of changes says it, or when it was read and has none any more.
+        One whose node a compile of all nodes does not see stays, and says that it is out of date.
+
+        One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next goes on: nothing is half
+        written. One whose service died keeps others out for a minute.
+
+        Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also: it is not approved), COMPILE_UNDER_WAY (ABORTED; also: this one stood still for a
+        minute, and another one began), LIMIT_EXCEEDED, PERMISSION_DENIED, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCompiledPage(self, request, context):
+        """Reads a page that was compiled, with the facets that the caller may see. They have RPCs of their own: such a page is its tenant's, made of
+        facets with walls each, and has no Markdown and no versions; a page of a wiki is a user's, and has no facets.
+
+        Reasons: COMPILED_PAGE_NOT_FOUND (also: outside of the key's bounds, or its definition is not approved any more).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCompiledPages(self, request, context):
+        """Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutFacet(self, request, context):
+        """Puts a facet on a page beside those that are compiled, in place of the one that was put with its slug; it has the walls of the page, stays
+        when that is compiled, and goes with it.
+
+        Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also: `facets`, 32 that are put on a page), PERMISSION_DENIED,
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_KnowledgeServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -846,6 +916,26 @@ def add_KnowledgeServicer_to_server(servicer, server):
                     servicer.TestDefinition,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.SerializeToString,
+            ),
+            'CompilePages': grpc.unary_stream_rpc_method_handler(
+                    servicer.CompilePages,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesResponse.SerializeToString,
+            ),
+            'GetCompiledPage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCompiledPage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageResponse.SerializeToString,
+            ),
+            'ListCompiledPages': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCompiledPages,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesResponse.SerializeToString,
+            ),
+            'PutFacet': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutFacet,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1936,6 +2026,114 @@ class Knowledge:
             '/contextkeep.context.v1.Knowledge/TestDefinition',
             contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_definitions__pb2.TestDefinitionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompilePages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/CompilePages',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.CompilePagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCompiledPage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/GetCompiledPage',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.GetCompiledPageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCompiledPages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/ListCompiledPages',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.ListCompiledPagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutFacet(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/PutFacet',
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_definitions__pb2.PutFacetResponse.FromString,
             options,
             channel_credentials,
             insecure,

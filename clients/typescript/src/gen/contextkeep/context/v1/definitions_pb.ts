@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/definitions.proto.
  */
 export const file_contextkeep_context_v1_definitions: GenFile = /*@__PURE__*/
-  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL2RlZmluaXRpb25zLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIqoBCg9EZWZpbml0aW9uUnVsZXMSEQoJbm9kZV90eXBlGAEgASgJEhIKCmdyYXBoX25hbWUYAiABKAkSDAoEd2hlbhgDIAEoCRINCgV0aXRsZRgEIAEoCRIPCgdhbGlhc2VzGAUgASgJEjIKBmZhY2V0cxgGIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRSdWxlcxIOCgZhcHBfaWQYByABKAki9gEKCkZhY2V0UnVsZXMSDAoEc2x1ZxgBIAEoCRIPCgdoZWFkaW5nGAIgASgJEi8KBGtpbmQYAyABKA4yIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0S2luZBIvCgR3YWxrGAQgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldFdhbGsSDAoEd2hlbhgFIAEoCRIMCgR0ZXh0GAYgASgJEhIKCmNvbmZpZGVuY2UYByABKAkSDQoFYXNfb2YYCCABKAkSFAoMdGltZV90b19saXZlGAkgASgJEhIKCmRlY2xhc3NpZnkYCiABKAgijAEKCUZhY2V0V2FsaxISCgplZGdlX3R5cGVzGAEgAygJEhEKCWRpcmVjdGlvbhgCIAEoCRIRCglkZXB0aF9tYXgYAyABKAUSFAoMZW50aXR5X3R5cGVzGAQgAygJEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCCLVAgoKRGVmaW5pdGlvbhIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSNgoFc3RhdGUYAyABKA4yJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25TdGF0ZRI2CgVydWxlcxgEIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLYXBwcm92ZWRfYnkYByABKAkSLwoLYXBwcm92ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldGlyZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIogDCgxDb21waWxlZFBhZ2USDwoHcGFnZV9pZBgBIAEoCRIXCg9kZWZpbml0aW9uX25hbWUYAiABKAkSGgoSZGVmaW5pdGlvbl92ZXJzaW9uGAMgASgFEg8KB25vZGVfaWQYBCABKAkSEQoJbm9kZV90eXBlGAUgASgJEg0KBXRpdGxlGAYgASgJEg8KB2FsaWFzZXMYByADKAkSLQoGZmFjZXRzGAggAygLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldBINCgVzdGFsZRgJIAMoCRISCgpncmFwaF9uYW1lGAogASgJEhcKD2FnZW50X2J1bmRsZV9pZBgLIAEoCRIOCgZhcHBfaWQYDCABKAkSEgoKY29tcGlsZV9pZBgNIAEoCRIvCgtjb21waWxlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi3AMKBUZhY2V0EgwKBHNsdWcYASABKAkSDwoHaGVhZGluZxgCIAEoCRIvCgRraW5kGAMgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldEtpbmQSDQoFdHJ1c3QYBCABKAUSDAoEdGV4dBgFIAEoCRIOCgZpc19jdXQYBiABKAgSEgoKY29uZmlkZW5jZRgHIAEoARIpCgVhc19vZhgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZnJlc2hfdW50aWwYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXN0YWxlGAogAygJEjQKB3NvdXJjZXMYCyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0U291cmNlEhgKEGFnZW50X2J1bmRsZV9pZHMYDCADKAkSFwoPaXNfZGVjbGFzc2lmaWVkGA0gASgIEhoKEmRlZmluaXRpb25fdmVyc2lvbhgOIAEoBRISCgpjb21waWxlX2lkGA8gASgJEg4KBnB1dF9ieRgQIAEoCRIuCgp3cml0dGVuX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ3CgtGYWNldFNvdXJjZRIPCgdub2RlX2lkGAEgASgJEhQKDG5vZGVfdmVyc2lvbhgCIAEoAxIPCgdlZGdlX2lkGAMgASgJEhQKDGVkZ2VfdmVyc2lvbhgEIAEoAxINCgVsYWJlbBgFIAEoCRILCgN1cmkYBiABKAkiOwoLUnVsZVByb2JsZW0SDAoEcnVsZRgBIAEoCRIPCgdub2RlX2lkGAIgASgJEg0KBWVycm9yGAMgASgJInAKFFB1dERlZmluaXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSNgoFcnVsZXMYAiABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25SdWxlcxISCgpyZXF1ZXN0X2lkGAMgASgJIk8KFVB1dERlZmluaXRpb25SZXNwb25zZRI2CgpkZWZpbml0aW9uGAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uIk0KGEFwcHJvdmVEZWZpbml0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSEgoKcmVxdWVzdF9pZBgDIAEoCSJTChlBcHByb3ZlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iTAoXUmV0aXJlRGVmaW5pdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEhIKCnJlcXVlc3RfaWQYAyABKAkiUgoYUmV0aXJlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iNQoUR2V0RGVmaW5pdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFIk8KFUdldERlZmluaXRpb25SZXNwb25zZRI2CgpkZWZpbml0aW9uGAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uIngKFkxpc3REZWZpbml0aW9uc1JlcXVlc3QSNwoGc3RhdGVzGAEgAygOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uU3RhdGUSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiawoXTGlzdERlZmluaXRpb25zUmVzcG9uc2USNwoLZGVmaW5pdGlvbnMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImAKFVRlc3REZWZpbml0aW9uUmVxdWVzdBI2CgVydWxlcxgBIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEg8KB25vZGVfaWQYAiABKAkingEKFlRlc3REZWZpbml0aW9uUmVzcG9uc2USMgoEcGFnZRgBIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGlsZWRQYWdlEjUKCHByb2JsZW1zGAIgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5SdWxlUHJvYmxlbRIZChFwcm9ibGVtc19sZWZ0X291dBgDIAEoBSq+AQoJRmFjZXRLaW5kEhoKFkZBQ0VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZGQUNFVF9LSU5EX09QRVJBVElPTkFMEAESGwoXRkFDRVRfS0lORF9SRUxBVElPTlNISVAQAhIXChNGQUNFVF9LSU5EX0NPTVBJTEVEEAMSFwoTRkFDRVRfS0lORF9BQ1RJVklUWRAEEhEKDUZBQ0VUX0tJTkRfS0IQBRIXChNGQUNFVF9LSU5EX0VYVEVSTkFMEAYqjAEKD0RlZmluaXRpb25TdGF0ZRIgChxERUZJTklUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVGSU5JVElPTl9TVEFURV9EUkFGVBABEh0KGURFRklOSVRJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhERUZJTklUSU9OX1NUQVRFX1JFVElSRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Cihjb250ZXh0a2VlcC9jb250ZXh0L3YxL2RlZmluaXRpb25zLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIqoBCg9EZWZpbml0aW9uUnVsZXMSEQoJbm9kZV90eXBlGAEgASgJEhIKCmdyYXBoX25hbWUYAiABKAkSDAoEd2hlbhgDIAEoCRINCgV0aXRsZRgEIAEoCRIPCgdhbGlhc2VzGAUgASgJEjIKBmZhY2V0cxgGIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRSdWxlcxIOCgZhcHBfaWQYByABKAki9gEKCkZhY2V0UnVsZXMSDAoEc2x1ZxgBIAEoCRIPCgdoZWFkaW5nGAIgASgJEi8KBGtpbmQYAyABKA4yIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0S2luZBIvCgR3YWxrGAQgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldFdhbGsSDAoEd2hlbhgFIAEoCRIMCgR0ZXh0GAYgASgJEhIKCmNvbmZpZGVuY2UYByABKAkSDQoFYXNfb2YYCCABKAkSFAoMdGltZV90b19saXZlGAkgASgJEhIKCmRlY2xhc3NpZnkYCiABKAgijAEKCUZhY2V0V2FsaxISCgplZGdlX3R5cGVzGAEgAygJEhEKCWRpcmVjdGlvbhgCIAEoCRIRCglkZXB0aF9tYXgYAyABKAUSFAoMZW50aXR5X3R5cGVzGAQgAygJEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCCLVAgoKRGVmaW5pdGlvbhIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSNgoFc3RhdGUYAyABKA4yJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25TdGF0ZRI2CgVydWxlcxgEIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEhIKCmNyZWF0ZWRfYnkYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLYXBwcm92ZWRfYnkYByABKAkSLwoLYXBwcm92ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldGlyZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIogDCgxDb21waWxlZFBhZ2USDwoHcGFnZV9pZBgBIAEoCRIXCg9kZWZpbml0aW9uX25hbWUYAiABKAkSGgoSZGVmaW5pdGlvbl92ZXJzaW9uGAMgASgFEg8KB25vZGVfaWQYBCABKAkSEQoJbm9kZV90eXBlGAUgASgJEg0KBXRpdGxlGAYgASgJEg8KB2FsaWFzZXMYByADKAkSLQoGZmFjZXRzGAggAygLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldBINCgVzdGFsZRgJIAMoCRISCgpncmFwaF9uYW1lGAogASgJEhcKD2FnZW50X2J1bmRsZV9pZBgLIAEoCRIOCgZhcHBfaWQYDCABKAkSEgoKY29tcGlsZV9pZBgNIAEoCRIvCgtjb21waWxlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi3AMKBUZhY2V0EgwKBHNsdWcYASABKAkSDwoHaGVhZGluZxgCIAEoCRIvCgRraW5kGAMgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldEtpbmQSDQoFdHJ1c3QYBCABKAUSDAoEdGV4dBgFIAEoCRIOCgZpc19jdXQYBiABKAgSEgoKY29uZmlkZW5jZRgHIAEoARIpCgVhc19vZhgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZnJlc2hfdW50aWwYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXN0YWxlGAogAygJEjQKB3NvdXJjZXMYCyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0U291cmNlEhgKEGFnZW50X2J1bmRsZV9pZHMYDCADKAkSFwoPaXNfZGVjbGFzc2lmaWVkGA0gASgIEhoKEmRlZmluaXRpb25fdmVyc2lvbhgOIAEoBRISCgpjb21waWxlX2lkGA8gASgJEg4KBnB1dF9ieRgQIAEoCRIuCgp3cml0dGVuX2F0GBEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ3CgtGYWNldFNvdXJjZRIPCgdub2RlX2lkGAEgASgJEhQKDG5vZGVfdmVyc2lvbhgCIAEoAxIPCgdlZGdlX2lkGAMgASgJEhQKDGVkZ2VfdmVyc2lvbhgEIAEoAxINCgVsYWJlbBgFIAEoCRILCgN1cmkYBiABKAkiOwoLUnVsZVByb2JsZW0SDAoEcnVsZRgBIAEoCRIPCgdub2RlX2lkGAIgASgJEg0KBWVycm9yGAMgASgJInAKFFB1dERlZmluaXRpb25SZXF1ZXN0EgwKBG5hbWUYASABKAkSNgoFcnVsZXMYAiABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb25SdWxlcxISCgpyZXF1ZXN0X2lkGAMgASgJIk8KFVB1dERlZmluaXRpb25SZXNwb25zZRI2CgpkZWZpbml0aW9uGAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uIk0KGEFwcHJvdmVEZWZpbml0aW9uUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAUSEgoKcmVxdWVzdF9pZBgDIAEoCSJTChlBcHByb3ZlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iTAoXUmV0aXJlRGVmaW5pdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFEhIKCnJlcXVlc3RfaWQYAyABKAkiUgoYUmV0aXJlRGVmaW5pdGlvblJlc3BvbnNlEjYKCmRlZmluaXRpb24YASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24iNQoUR2V0RGVmaW5pdGlvblJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgFIk8KFUdldERlZmluaXRpb25SZXNwb25zZRI2CgpkZWZpbml0aW9uGAEgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uIngKFkxpc3REZWZpbml0aW9uc1JlcXVlc3QSNwoGc3RhdGVzGAEgAygOMicuY29udGV4dGtlZXAuY29udGV4dC52MS5EZWZpbml0aW9uU3RhdGUSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiawoXTGlzdERlZmluaXRpb25zUmVzcG9uc2USNwoLZGVmaW5pdGlvbnMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlZmluaXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImAKFVRlc3REZWZpbml0aW9uUmVxdWVzdBI2CgVydWxlcxgBIAEoCzInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVmaW5pdGlvblJ1bGVzEg8KB25vZGVfaWQYAiABKAkingEKFlRlc3REZWZpbml0aW9uUmVzcG9uc2USMgoEcGFnZRgBIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGlsZWRQYWdlEjUKCHByb2JsZW1zGAIgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5SdWxlUHJvYmxlbRIZChFwcm9ibGVtc19sZWZ0X291dBgDIAEoBSJAChNDb21waWxlUGFnZXNSZXF1ZXN0EhcKD2RlZmluaXRpb25fbmFtZRgBIAEoCRIQCghub2RlX2lkcxgCIAMoCSKSAgoUQ29tcGlsZVBhZ2VzUmVzcG9uc2USEgoKY29tcGlsZV9pZBgBIAEoCRISCgpub2Rlc19yZWFkGAIgASgDEhQKDGNoYW5nZXNfcmVhZBgDIAEoAxIVCg1wYWdlc193cml0dGVuGAQgASgDEhcKD3BhZ2VzX3VuY2hhbmdlZBgFIAEoAxIVCg1wYWdlc19yZW1vdmVkGAYgASgDEhQKDHBhZ2VzX2ZhaWxlZBgHIAEoAxIXCg9kZWZpbml0aW9uX25hbWUYCCABKAkSNQoIcHJvYmxlbXMYCSADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJ1bGVQcm9ibGVtEg8KB2lzX2RvbmUYCiABKAgiKQoWR2V0Q29tcGlsZWRQYWdlUmVxdWVzdBIPCgdwYWdlX2lkGAEgASgJIk0KF0dldENvbXBpbGVkUGFnZVJlc3BvbnNlEjIKBHBhZ2UYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbXBpbGVkUGFnZSJrChhMaXN0Q29tcGlsZWRQYWdlc1JlcXVlc3QSFwoPZGVmaW5pdGlvbl9uYW1lGAEgASgJEg8KB25vZGVfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiaQoZTGlzdENvbXBpbGVkUGFnZXNSZXNwb25zZRIzCgVwYWdlcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29tcGlsZWRQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKYAgoKRmFjZXRJbnB1dBIMCgRzbHVnGAEgASgJEg8KB2hlYWRpbmcYAiABKAkSLwoEa2luZBgDIAEoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRmFjZXRLaW5kEgwKBHRleHQYBCABKAkSFwoKY29uZmlkZW5jZRgFIAEoAUgAiAEBEikKBWFzX29mGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtmcmVzaF91bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMc291cmNlX2xhYmVsGAggASgJEhIKCnNvdXJjZV91cmkYCSABKAlCDQoLX2NvbmZpZGVuY2UiaQoPUHV0RmFjZXRSZXF1ZXN0Eg8KB3BhZ2VfaWQYASABKAkSMQoFZmFjZXQYAiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZhY2V0SW5wdXQSEgoKcmVxdWVzdF9pZBgDIAEoCSJAChBQdXRGYWNldFJlc3BvbnNlEiwKBWZhY2V0GAEgASgLMh0uY29udGV4dGtlZXAuY29udGV4dC52MS5GYWNldCq+AQoJRmFjZXRLaW5kEhoKFkZBQ0VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZGQUNFVF9LSU5EX09QRVJBVElPTkFMEAESGwoXRkFDRVRfS0lORF9SRUxBVElPTlNISVAQAhIXChNGQUNFVF9LSU5EX0NPTVBJTEVEEAMSFwoTRkFDRVRfS0lORF9BQ1RJVklUWRAEEhEKDUZBQ0VUX0tJTkRfS0IQBRIXChNGQUNFVF9LSU5EX0VYVEVSTkFMEAYqjAEKD0RlZmluaXRpb25TdGF0ZRIgChxERUZJTklUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWREVGSU5JVElPTl9TVEFURV9EUkFGVBABEh0KGURFRklOSVRJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhERUZJTklUSU9OX1NUQVRFX1JFVElSRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * What a definition says of the nodes of a type: which of them have a page, what that is called, and of which facets it consists. Expressions
@@ -863,6 +863,315 @@ export type TestDefinitionResponse = Message<"contextkeep.context.v1.TestDefinit
  */
 export const TestDefinitionResponseSchema: GenMessage<TestDefinitionResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_definitions, 19);
+
+/**
+ * @generated from message contextkeep.context.v1.CompilePagesRequest
+ */
+export type CompilePagesRequest = Message<"contextkeep.context.v1.CompilePagesRequest"> & {
+  /**
+   * Of one definition, all pages, changed or not. Not beside `node_ids`.
+   *
+   * @generated from field: string definition_name = 1;
+   */
+  definitionName: string;
+
+  /**
+   * The pages of these nodes, up to 1,000. Neither of the two: all that changed since the last compile of keys with the same bounds.
+   *
+   * @generated from field: repeated string node_ids = 2;
+   */
+  nodeIds: string[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CompilePagesRequest.
+ * Use `create(CompilePagesRequestSchema)` to create a new message.
+ */
+export const CompilePagesRequestSchema: GenMessage<CompilePagesRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 20);
+
+/**
+ * @generated from message contextkeep.context.v1.CompilePagesResponse
+ */
+export type CompilePagesResponse = Message<"contextkeep.context.v1.CompilePagesResponse"> & {
+  /**
+   * @generated from field: string compile_id = 1;
+   */
+  compileId: string;
+
+  /**
+   * Nodes that were read, and changes of the graph that were listed, so far.
+   *
+   * @generated from field: int64 nodes_read = 2;
+   */
+  nodesRead: bigint;
+
+  /**
+   * @generated from field: int64 changes_read = 3;
+   */
+  changesRead: bigint;
+
+  /**
+   * Pages that are new or another by now, that are as they were, that went, and on which a rule failed, so far.
+   *
+   * @generated from field: int64 pages_written = 4;
+   */
+  pagesWritten: bigint;
+
+  /**
+   * @generated from field: int64 pages_unchanged = 5;
+   */
+  pagesUnchanged: bigint;
+
+  /**
+   * @generated from field: int64 pages_removed = 6;
+   */
+  pagesRemoved: bigint;
+
+  /**
+   * @generated from field: int64 pages_failed = 7;
+   */
+  pagesFailed: bigint;
+
+  /**
+   * What is compiled now; empty: what changed.
+   *
+   * @generated from field: string definition_name = 8;
+   */
+  definitionName: string;
+
+  /**
+   * Since the message before: the first 20 of each batch of nodes.
+   *
+   * @generated from field: repeated contextkeep.context.v1.RuleProblem problems = 9;
+   */
+  problems: RuleProblem[];
+
+  /**
+   * The last message.
+   *
+   * @generated from field: bool is_done = 10;
+   */
+  isDone: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CompilePagesResponse.
+ * Use `create(CompilePagesResponseSchema)` to create a new message.
+ */
+export const CompilePagesResponseSchema: GenMessage<CompilePagesResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 21);
+
+/**
+ * @generated from message contextkeep.context.v1.GetCompiledPageRequest
+ */
+export type GetCompiledPageRequest = Message<"contextkeep.context.v1.GetCompiledPageRequest"> & {
+  /**
+   * @generated from field: string page_id = 1;
+   */
+  pageId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetCompiledPageRequest.
+ * Use `create(GetCompiledPageRequestSchema)` to create a new message.
+ */
+export const GetCompiledPageRequestSchema: GenMessage<GetCompiledPageRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 22);
+
+/**
+ * @generated from message contextkeep.context.v1.GetCompiledPageResponse
+ */
+export type GetCompiledPageResponse = Message<"contextkeep.context.v1.GetCompiledPageResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.CompiledPage page = 1;
+   */
+  page?: CompiledPage | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetCompiledPageResponse.
+ * Use `create(GetCompiledPageResponseSchema)` to create a new message.
+ */
+export const GetCompiledPageResponseSchema: GenMessage<GetCompiledPageResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 23);
+
+/**
+ * @generated from message contextkeep.context.v1.ListCompiledPagesRequest
+ */
+export type ListCompiledPagesRequest = Message<"contextkeep.context.v1.ListCompiledPagesRequest"> & {
+  /**
+   * Empty: of all.
+   *
+   * @generated from field: string definition_name = 1;
+   */
+  definitionName: string;
+
+  /**
+   * Only those of this node. Empty: of all.
+   *
+   * @generated from field: string node_id = 2;
+   */
+  nodeId: string;
+
+  /**
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListCompiledPagesRequest.
+ * Use `create(ListCompiledPagesRequestSchema)` to create a new message.
+ */
+export const ListCompiledPagesRequestSchema: GenMessage<ListCompiledPagesRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 24);
+
+/**
+ * @generated from message contextkeep.context.v1.ListCompiledPagesResponse
+ */
+export type ListCompiledPagesResponse = Message<"contextkeep.context.v1.ListCompiledPagesResponse"> & {
+  /**
+   * By the name of their definition.
+   *
+   * @generated from field: repeated contextkeep.context.v1.CompiledPage pages = 1;
+   */
+  pages: CompiledPage[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListCompiledPagesResponse.
+ * Use `create(ListCompiledPagesResponseSchema)` to create a new message.
+ */
+export const ListCompiledPagesResponseSchema: GenMessage<ListCompiledPagesResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 25);
+
+/**
+ * A facet that somebody puts.
+ *
+ * @generated from message contextkeep.context.v1.FacetInput
+ */
+export type FacetInput = Message<"contextkeep.context.v1.FacetInput"> & {
+  /**
+   * As of FacetRules; no matter what the definition's are called.
+   *
+   * @generated from field: string slug = 1;
+   */
+  slug: string;
+
+  /**
+   * @generated from field: string heading = 2;
+   */
+  heading: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.FacetKind kind = 3;
+   */
+  kind: FacetKind;
+
+  /**
+   * Up to 64 KiB. Empty: the facet goes.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+
+  /**
+   * 0 to 1. Absent: 1.
+   *
+   * @generated from field: optional double confidence = 5;
+   */
+  confidence?: number | undefined;
+
+  /**
+   * Absent: now.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 6;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * Absent: it is good until it is put again.
+   *
+   * @generated from field: google.protobuf.Timestamp fresh_until = 7;
+   */
+  freshUntil?: Timestamp | undefined;
+
+  /**
+   * What it is from: a label of up to 500 characters, and an address of up to 2,000; one of them at least, unless the facet goes.
+   *
+   * @generated from field: string source_label = 8;
+   */
+  sourceLabel: string;
+
+  /**
+   * @generated from field: string source_uri = 9;
+   */
+  sourceUri: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.FacetInput.
+ * Use `create(FacetInputSchema)` to create a new message.
+ */
+export const FacetInputSchema: GenMessage<FacetInput> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 26);
+
+/**
+ * @generated from message contextkeep.context.v1.PutFacetRequest
+ */
+export type PutFacetRequest = Message<"contextkeep.context.v1.PutFacetRequest"> & {
+  /**
+   * @generated from field: string page_id = 1;
+   */
+  pageId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.FacetInput facet = 2;
+   */
+  facet?: FacetInput | undefined;
+
+  /**
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PutFacetRequest.
+ * Use `create(PutFacetRequestSchema)` to create a new message.
+ */
+export const PutFacetRequestSchema: GenMessage<PutFacetRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 27);
+
+/**
+ * @generated from message contextkeep.context.v1.PutFacetResponse
+ */
+export type PutFacetResponse = Message<"contextkeep.context.v1.PutFacetResponse"> & {
+  /**
+   * Absent: it is gone.
+   *
+   * @generated from field: contextkeep.context.v1.Facet facet = 1;
+   */
+  facet?: Facet | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PutFacetResponse.
+ * Use `create(PutFacetResponseSchema)` to create a new message.
+ */
+export const PutFacetResponseSchema: GenMessage<PutFacetResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_definitions, 28);
 
 /**
  * What a facet is, and so how far it is trusted where texts are equal: 5 the most.

@@ -1,0 +1,239 @@
+"""Facets of compiled pages that have something to say to a question.
+
+What is shown is looked at once more behind the passages: of a page that was written anew between the two, or whose
+definition is not approved any more, nothing is. Of a node there may be pages of several audiences; of those that the
+caller sees, the one whose keys see the most speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.knowledge.compiled_rows import facet_stale, page_stale, scope_of
+from context_service.knowledge.definition import TRUST, FacetKind
+from context_service.retrieval.best import best
+from context_service.retrieval.matching import Row as MatchedRow
+from context_service.retrieval.meaning import Meaning
+from context_service.retrieval.passages import BRAIN, Passages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Row
+
+PASSAGES_MAX = 2  # of one facet
+
+_APPROVED = """
+    JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
+"""
+_COLUMNS = """
+    p.page_id, p.definition_name, p.node_id, p.node_type, p.title, p.trouble, p.is_unbound, p.definition_version,
+    p.compiled_at, d.version AS approved_version, f.slug, f.heading, f.kind, f.confidence, f.as_of, f.fresh_until,
+    f.fresh_until < now() AS is_past, f.is_put, f.compile_id, f.put_by
+"""
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_SHOWN = f"""
+SELECT n.n, e.ordinal, e.text, {_COLUMNS}
+FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal integer)
+    CROSS JOIN LATERAL (
+        SELECT e.ordinal, e.text FROM context.passage e
+        WHERE e.tenant_id = %(tenant_id)s AND e.scope_id = %(scope_id)s AND e.scope_kind = '{BRAIN}' AND e.seq = n.seq
+            AND e.ordinal = n.ordinal
+        LIMIT 1
+    ) e
+    CROSS JOIN LATERAL (
+        SELECT f.* FROM context.facet f WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq LIMIT 1
+    ) f
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+ORDER BY n.n
+"""  # noqa: S608 - constants
+_COUNT = f"SELECT count(*) AS pages FROM context.compiled_page p {_APPROVED} WHERE p.tenant_id = %(tenant_id)s"  # noqa: S608
+_WHOLE = f"""
+SELECT f.text, f.is_cut, {_COLUMNS}
+FROM context.facet f
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND f.slug = %(slug)s AND f.is_put = %(is_put)s
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByFacet:
+    """What a facet says to a question."""
+
+    page_id: UUID
+    definition_name: str
+    definition_version: int
+    node_id: UUID
+    node_type: str
+    title: str
+    slug: str
+    heading: str
+    kind: FacetKind
+    confidence: float
+    as_of: datetime
+    fresh_until: datetime | None
+    compiled_at: datetime
+    stale: Sequence[str]  # why it is out of date
+    is_put: bool
+    compile_id: UUID | None
+    put_by: str
+    ordinal: int
+    text: str
+    score: float
+    cosine: float | None  # of its vector with the question's; None: one of them there is not
+
+    @property
+    def trust(self) -> int:
+        """How far it is trusted."""
+        return TRUST[self.kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFacets:
+    """What was found, the best first."""
+
+    facets: Sequence[SaidByFacet]
+    by_meaning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeFacet:
+    """All that a facet says."""
+
+    title: str
+    heading: str
+    text: str
+    is_cut: bool
+    as_of: datetime
+
+
+class _Taken(NamedTuple):
+    """A passage that was found."""
+
+    seq: int
+    ordinal: int
+    score: float
+    cosine: float | None
+
+
+class AskedFacets:
+    """Finds them; each time for a principal.
+
+    Args:
+        database: Where they are.
+        passages: What they say.
+        meaning: Compares texts by what they mean; None: words are all.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, meaning: Meaning | None) -> None:
+        self._database = database
+        self._passages = passages
+        self._meaning = meaning
+
+    async def pages(self, *, principal: Principal) -> int:
+        """Return how many pages there are that the principal may see."""
+        (row,) = await self._database.of(principal).query(_COUNT, {"tenant_id": principal.tenant_id})
+        return int(row.pages)
+
+    async def found(
+        self,
+        text: str,
+        *,
+        limit: int,
+        time_from: datetime | None = None,
+        time_to: datetime | None = None,
+        principal: Principal,
+    ) -> FoundFacets:
+        """Return the best passages of facets, `PASSAGES_MAX` of each.
+
+        Args:
+            text: The question.
+            limit: Passages.
+            time_from: Only of facets that hold as of then or later.
+            time_to: Only of those that hold as of before.
+            principal: Who asks.
+        """
+
+        def is_wanted(row: MatchedRow) -> bool:
+            return True
+
+        found = await best(
+            self._passages,
+            self._meaning,
+            scope_of(principal.tenant_id),
+            text,
+            wanted=is_wanted,
+            limit=4 * limit,
+            principal=principal,
+        )
+        of_facet: dict[int, int] = {}
+        taken: list[_Taken] = []
+        for one in found.ranked:
+            of_facet[one.row.seq] = of_facet.get(one.row.seq, 0) + 1
+            if of_facet[one.row.seq] <= PASSAGES_MAX:
+                taken.append(_Taken(one.row.seq, one.row.ordinal, one.score, one.cosine))
+        shown = [
+            one
+            for one in await self._shown(taken, principal)
+            if (time_from is None or one.as_of >= time_from) and (time_to is None or one.as_of < time_to)
+        ]
+        return FoundFacets(facets=shown[:limit], by_meaning=found.by_meaning)
+
+    async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
+        """Return all that a facet says; None: the principal sees no such one."""
+        named = {"tenant_id": principal.tenant_id, "page_id": page_id, "slug": slug, "is_put": is_put}
+        for row in await self._database.of(principal).query(_WHOLE, named):
+            return WholeFacet(title=row.title, heading=row.heading, text=row.text, is_cut=row.is_cut, as_of=row.as_of)
+        return None
+
+    async def _shown(self, taken: Sequence[_Taken], principal: Principal) -> list[SaidByFacet]:
+        if not taken:
+            return []
+        found = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(taken)]
+        named = {
+            "tenant_id": principal.tenant_id,
+            "scope_id": scope_of(principal.tenant_id).id,
+            "found": orjson.dumps(found).decode(),
+        }
+        rows = await self._database.of(principal).query(_SHOWN, named)
+        speaks: dict[object, tuple[bool, datetime, UUID]] = {}
+        for row in rows:
+            rank = (row.is_unbound, row.compiled_at, row.page_id)
+            speaks[_same(row)] = max(speaks.get(_same(row), rank), rank)
+        return [_said(row, taken[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
+
+
+def _same(row: Row) -> object:
+    """Return what is the same facet on the pages of several audiences."""
+    return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
+
+
+def _said(row: Row, one: _Taken) -> SaidByFacet:
+    return SaidByFacet(
+        page_id=row.page_id,
+        definition_name=row.definition_name,
+        definition_version=row.definition_version,
+        node_id=row.node_id,
+        node_type=row.node_type,
+        title=row.title,
+        slug=row.slug,
+        heading=row.heading,
+        kind=FacetKind(row.kind),
+        confidence=row.confidence,
+        as_of=row.as_of,
+        fresh_until=row.fresh_until,
+        compiled_at=row.compiled_at,
+        stale=facet_stale(row, of_page=page_stale(row)),
+        is_put=row.is_put,
+        compile_id=row.compile_id,
+        put_by=row.put_by,
+        ordinal=row.ordinal,
+        text=row.text,
+        score=one.score,
+        cosine=one.cosine,
+    )
