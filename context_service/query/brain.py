@@ -34,7 +34,7 @@ class CompiledFacets:
         principal = principal.without_admin()
         count = await self._facets.pages(principal=principal)
         if not count:
-            return Answered(state=State.SKIPPED, reason="no page is compiled")
+            return Answered(state=State.SKIPPED, reason="no page is compiled", target="0 pages")
         found = await self._facets.found(
             asked.query, limit=asked.limit, time_from=asked.time_from, time_to=asked.time_to, principal=principal
         )
