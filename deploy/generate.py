@@ -1,13 +1,15 @@
-"""Generate what is derived from the sources: the stubs in Python and TypeScript, and `deploy/env.example`.
+"""Generate what is derived from the sources: stubs in Python and TypeScript, `deploy/env.example`, a script.
 
 `--check` writes nothing and fails if a generated file is not what it would be. Needs no network. The generator of the
-TypeScript stubs comes from npm (`make npm`): where it is missing they are left alone, except in CI, where that fails.
+TypeScript stubs and the compiler come from npm (`make npm`): where they are missing, what they make is left alone,
+except in CI, where that fails.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 STUBS = Path("clients/python")
 TYPESCRIPT = Path("clients/typescript/src/gen")
 PLUGIN = ROOT / "node_modules/.bin/protoc-gen-es"
+COMPILER = ROOT / "node_modules/.bin/tsc"
+CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
 
 
@@ -59,6 +63,7 @@ def generated() -> Iterator[tuple[Path, str]]:
         plugin = f"--plugin=protoc-gen-es={PLUGIN}"
         for name, content in compiled(plugin, "--es_out={folder}", f"--es_opt={options}"):
             yield TYPESCRIPT / name, content
+        yield CONSOLE / "static/console.js", console_script()
     elif os.environ.get("CI") == "true":
         sys.exit("the TypeScript stubs cannot be generated: run `make npm`")
     else:
@@ -76,6 +81,17 @@ def compiled(*arguments: str) -> Iterator[tuple[Path, str]]:
             sys.exit("protoc failed")
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             yield path.relative_to(folder), path.read_text("utf-8")
+
+
+def console_script() -> str:
+    """Return what the compiler makes of the console's script; it fails where the types are wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [str(COMPILER), "--project", str(ROOT / CONSOLE / "script"), "--outDir", folder], check=False
+        )
+        if done.returncode != 0:
+            sys.exit("tsc failed")
+        return Path(folder, "console.js").read_text("utf-8")
 
 
 def typescript_errors() -> str:

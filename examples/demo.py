@@ -49,6 +49,7 @@ BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
 WINDOW_STEPS = 2_000
+STAY_STEPS = 120
 QUESTION = "What was her complaint when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
@@ -67,8 +68,13 @@ PDF_QUESTION = "Is there pneumonia on the x-ray?"
 def main() -> None:
     """Run the chapter that is asked for, or the first."""
     parser = argparse.ArgumentParser(description="The main job on real input.")
+    parser.add_argument("--stay", action="store_true", help="stay up with what was written: `make run DEMO=1`")
     parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*CHAPTERS, "all"])
-    asked = parser.parse_args().chapter
+    arguments = parser.parse_args()
+    if arguments.stay:
+        stay()
+        return
+    asked = arguments.chapter
     chapters = list(CHAPTERS) if asked == "all" else [asked]
 
     started, provider = time.perf_counter(), embedding_provider()
@@ -109,6 +115,25 @@ def run(chapters: Collection[str]) -> None:
         with step("stop all of it"):
             stack.close()
     print(f"  {len(psutil.Process().children(recursive=True))} processes left behind")
+
+
+def stay() -> None:
+    """Run a stack with what the chapters write that need nothing else installed, until Ctrl-C."""
+
+    def fill(services: dev.Stack) -> None:
+        with (
+            EntityClient(services.entity_address) as graph,
+            ContextClient(services.context_address) as context,
+            tempfile.TemporaryDirectory() as name,
+        ):
+            for chapter in (memory, mappings):
+                chapter(graph, context, Path(name))
+            title(f"A window of {WINDOW_TOKENS:,} tokens, and an agent that works for {STAY_STEPS} steps")
+            with step("let it work"):
+                worked(context, STAY_STEPS)
+
+    os.environ.setdefault("EMBEDDING_PROVIDER", "none")
+    dev.stay_up(fill)
 
 
 def memory(graph: EntityClient, context: ContextClient, folder: Path) -> None:

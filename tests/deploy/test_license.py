@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 LICENSE = (ROOT / "LICENSE").read_text("utf-8")
 
 
-@pytest.mark.parametrize("folder", [".", "clients/python"])
+@pytest.mark.parametrize("folder", [".", "clients/python", "clients/console"])
 def test_a_python_distribution_names_and_carries_the_license(folder: str):
     project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"]
 

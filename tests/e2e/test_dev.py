@@ -40,6 +40,7 @@ class Run:
             "ENTITY_SERVICE_PORT": str(free_port()),
             "MCP_PORT": str(free_port()),
             "HTTP_PORT": str(two_free_ports()),
+            "CONSOLE_PORT": str(free_port()),
         }
         self.running: list[subprocess.Popen[str]] = []
         self.printed: list[str] = []  # until it was ready
@@ -256,6 +257,13 @@ def test_one_port_of_metrics_is_one_for_each_service(shared: Run):
             assert b"contextkeep_healthy" in answer.read()
 
 
+def test_the_console_is_where_it_says(shared: Run):
+    (address,) = [line.split()[-1] for line in shared.printed if line.startswith("Console")]
+
+    with urllib.request.urlopen(address) as answer:
+        assert "Enter without a key" in answer.read().decode()
+
+
 def test_mcp_listens_where_it_says(shared: Run):
     (address,) = [line.split()[-1] for line in shared.printed if line.startswith("MCP")]
 
@@ -266,7 +274,9 @@ def test_mcp_listens_where_it_says(shared: Run):
         assert answer.headers["content-type"].startswith("application/json")
 
 
-@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT", "HTTP_PORT"])
+@pytest.mark.parametrize(
+    "variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT", "HTTP_PORT", "CONSOLE_PORT"]
+)
 def test_a_taken_port_is_named(run: Run, variable: str):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(run.environment[variable])))

@@ -32,6 +32,7 @@ IMPORTS = {
     "azure": "azure.storage.blob.aio",
     "azure-identity": "azure.identity.aio",
     "cli": "contextkeep.cli.commands",
+    "console": "contextkeep_console.serving",
     "documents": "pypdfium2",
     "embedding": "aiohttp",
     "gcs": "google.cloud.storage",

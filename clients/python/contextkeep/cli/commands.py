@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from contextkeep.cli.agent import agent
+from contextkeep.cli.console import console
 from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
@@ -62,5 +63,6 @@ for _command in (
     wm,
     history,
     mapping,
+    console,
 ):
     contextkeep.add_command(_command)

@@ -1,0 +1,161 @@
+"""The composition root: the clients, the sessions, the pages, and what stands in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import ContextKeepError, Unauthenticated
+from contextkeep_console.guard import Guard
+from contextkeep_console.pages import contexts, finding, graph, history, mappings, memory, overview, sources, windows
+from contextkeep_console.pages.entrance import Entrance
+from contextkeep_console.rendering import environment
+from contextkeep_console.session import Sessions
+from contextkeep_console.settings import Settings
+from contextkeep_console.trouble import Trouble, trouble_of
+from contextkeep_console.visit import Visit
+
+STATIC = Path(__file__).parent / "static"
+# A page waits for nobody longer; and to try again is the reader's.
+TIMEOUT_S, RETRIES = 10.0, 1
+
+Page = Callable[[Visit], Awaitable[Response]]
+
+GET: tuple[tuple[str, Page], ...] = (
+    ("/", overview.show),
+    ("/find", finding.find),
+    ("/contexts", contexts.index),
+    ("/contexts/{context_id}", contexts.show),
+    ("/contexts/{context_id}/messages/{message_id:path}", contexts.message),
+    ("/contexts/{context_id}/recall", contexts.recall),
+    ("/contexts/{context_id}/delete", contexts.ask_delete),
+    ("/erasures/{erasure_id}", contexts.erasure),
+    ("/tasks/{task_id}", contexts.task),
+    ("/tasks/{task_id}/artifacts/{artifact_id:path}", contexts.artifact),
+    ("/windows", windows.index),
+    ("/windows/{window_id}", windows.show),
+    ("/windows/{window_id}/pack", windows.pack),
+    ("/windows/{window_id}/state", windows.state),
+    ("/windows/{window_id}/original", windows.original),
+    ("/graph", graph.index),
+    ("/nodes/{node_id}", graph.node),
+    ("/edges/{edge_id}", graph.edge),
+    ("/memory", memory.index),
+    ("/records/{record_id}", memory.record),
+    ("/records/{record_id}/content", memory.content),
+    ("/records/{record_id}/picture", memory.picture),
+    ("/history", history.show),
+    ("/mappings", mappings.index),
+    ("/mappings/show", mappings.show),
+    ("/mappings/try", mappings.trial),
+    ("/sources", sources.index),
+)
+POST: tuple[tuple[str, Page], ...] = (
+    ("/contexts/{context_id}/delete", contexts.delete),
+    ("/windows/{window_id}/pack", windows.pack_now),
+    ("/windows/{window_id}/pin", windows.pin),
+    ("/windows/{window_id}/unpin", windows.unpin),
+    ("/windows/{window_id}/checkpoint", windows.checkpoint),
+    ("/windows/{window_id}/rollback", windows.rollback),
+    ("/records", memory.upload),
+    ("/records/{record_id}/archive", memory.archive),
+    ("/records/{record_id}/restore", memory.restore),
+    ("/mappings/try", mappings.tried),
+    ("/mappings/register", mappings.register),
+)
+
+
+def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
+    """Return the console, as an ASGI application.
+
+    Args:
+        settings: Where it listens, and what it shows.
+        sessions: Who has signed in; None: nobody yet.
+    """
+    sessions = Sessions() if sessions is None else sessions
+    templates = environment()
+    # Never with the key of this process's environment: every call is somebody's.
+    context = AsyncContextClient(settings.context_address, api_key="", timeout_s=TIMEOUT_S, retries=RETRIES)
+    entity = AsyncEntityClient(settings.entity_address, api_key="", timeout_s=TIMEOUT_S, retries=RETRIES)
+    entrance = Entrance(sessions, templates, context, entity, settings)
+
+    def served(page: Page) -> Callable[[Request], Awaitable[Response]]:
+        async def serve(request: Request) -> Response:
+            session = sessions.find(entrance.cookie_of(request))
+            if session is None:
+                return _to_sign_in(request)
+            visit = Visit(request, session, templates)
+            try:
+                if request.method == "POST":
+                    await visit.form()
+                return await page(visit)
+            except (ContextKeepError, BaseExceptionGroup) as raised:
+                error = _first(raised)
+                if isinstance(error, Unauthenticated):
+                    sessions.end(entrance.cookie_of(request))
+                    return RedirectResponse("/sign-in?why=refused", 303)
+                return visit.problem(trouble_of(error))
+            finally:
+                await request.close()  # the files of a form
+
+        return serve
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        session = sessions.find(entrance.cookie_of(request))
+        if session is None:
+            return PlainTextResponse("there is no such page", status)
+        trouble = Trouble(status=status, title="There is no such page", text=request.url.path)
+        return Visit(request, session, templates).problem(trouble)
+
+    async def broken(_request: Request, _error: Exception) -> Response:
+        return PlainTextResponse("this page is broken; the console's log says why", 500)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with context, entity:
+            yield
+
+    pages = Starlette(
+        routes=[
+            Route("/sign-in", entrance.ask, methods=["GET"]),
+            Route("/sign-in", entrance.sign_in, methods=["POST"]),
+            Route("/sign-out", entrance.sign_out, methods=["POST"]),
+            Route("/healthz", lambda _: PlainTextResponse("ok")),
+            *(Route(path, served(page), methods=["POST"]) for path, page in POST),
+            *(Route(path, served(page), methods=["GET"]) for path, page in GET),
+            Mount("/static", StaticFiles(directory=STATIC), name="static"),
+        ],
+        exception_handlers={404: not_found, 405: not_found, 500: broken},
+        lifespan=lifespan,
+    )
+    # Around all of it, also around what answers when a page breaks.
+    return Guard(pages, hosts=settings.hosts, is_secure=settings.is_secure, public_url=settings.public_url)
+
+
+def _to_sign_in(request: Request) -> Response:
+    if request.method != "GET":
+        return RedirectResponse("/sign-in?why=ended", 303)
+    there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse("/sign-in" if there == "/" else f"/sign-in?next={quote(there, safe='')}", 303)
+
+
+def _first(raised: BaseException) -> ContextKeepError:
+    """Return the first error of a group, however deep: a page says one thing. Another kind is raised."""
+    error = raised
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if not isinstance(error, ContextKeepError):
+        raise raised
+    return error

@@ -1,0 +1,57 @@
+"""What a page did, as a program and as a command: whoever looks can go on from there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+_CLIENTS = {"context": "ContextClient", "graph": "EntityClient"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """The same call in Python and in a shell."""
+
+    python: str
+    shell: str = ""  # empty: no command does it
+
+
+def python(client: Literal["context", "graph"], method: str, *args: Any, **named: Any) -> str:
+    """Return a program that makes a call and prints what comes back; what is empty is left out."""
+    return _program(client, f"print({_call(client, method, args, named)})")
+
+
+def python_each(client: Literal["context", "graph"], method: str, *args: Any, **named: Any) -> str:
+    """Return a program that makes a call and prints each thing that comes back."""
+    return _program(client, f"for one in {_call(client, method, args, named)}:\n        print(one)")
+
+
+def shell(*words: Any, **options: Any) -> str:
+    """Return a command of `contextkeep`; options that are empty are left out, and of True only the name stands."""
+    line = ["contextkeep", *map(str, words)]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-').strip('-')}"
+        if value is True:
+            line.append(option)
+        elif value not in (None, False, "", ()):
+            line += [option, *(map(str, value) if isinstance(value, tuple) else [str(value)])]
+    return shlex.join(line)
+
+
+def _call(client: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
+    said = [repr(arg) for arg in args]
+    said += [f"{name}={value!r}" for name, value in named.items() if value not in (None, "", (), False, 0)]
+    return f"{client}.{method}({', '.join(said)})"
+
+
+def _program(client: str, body: str) -> str:
+    name = _CLIENTS[client]
+    return f"from contextkeep import {name}\n\nwith {name}() as {client}:\n    {body}"
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON on a command line; an empty one is left out."""
+    return json.dumps(value, ensure_ascii=False) if value else ""

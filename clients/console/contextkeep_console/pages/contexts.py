@@ -1,0 +1,420 @@
+"""Contexts: conversations, what is recalled of them, their tasks and what those made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from starlette.responses import RedirectResponse, Response
+
+from contextkeep import Artifact, ChatMessage, Context, ExternalId, RecalledItem, Task, Window
+from contextkeep.errors import InvalidArgument
+from contextkeep_console import code
+from contextkeep_console.rendering import path
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, take
+
+MESSAGES = 40  # of a page of a thread
+STATES = ("", "open", "closed")
+FEATURES = {  # what shares of a score are called
+    "turn": "its words",
+    "nb": "its words and those beside it",
+    "prev": "with what was said before",
+    "nbp": "with what was said around it",
+    "win": "with what stands on both sides",
+    "sess": "words of its session",
+    "spk": "the author is named",
+    "said": "somebody said it",
+    "time": "the day is named",
+    "covp": "how much of the text it has",
+    "maxidf": "its rarest word",
+    "bigram": "words stand together",
+}
+
+
+def columns() -> Sequence[Column]:
+    """Return the columns of contexts."""
+    return (
+        Column(
+            name="context",
+            value=lambda one: one.title or one.context_id,
+            link=lambda one: f"/contexts/{one.context_id}",
+        ),
+        Column(name="state", value=lambda one: one.state, kind="state"),
+        Column(name="messages", value=lambda one: one.message_count, kind="number"),
+        Column(name="tokens", value=lambda one: one.token_count, kind="number", is_minor=True),
+        Column(name="owner", value=lambda one: one.owner_user_id, is_minor=True),
+        Column(name="updated", value=lambda one: one.updated_at, kind="time"),
+        Column(name="id", value=lambda one: one.context_id, kind="id", is_minor=True),
+    )
+
+
+def task_columns() -> Sequence[Column]:
+    """Return the columns of tasks."""
+    return (
+        Column(name="task", value=lambda one: one.task_id, kind="id", link=lambda one: f"/tasks/{one.task_id}"),
+        Column(name="state", value=lambda one: one.state, kind="state"),
+        Column(name="says", value=lambda one: one.status_message.content if one.status_message else ""),
+        Column(name="since", value=lambda one: one.status_at, kind="time"),
+        Column(name="by", value=lambda one: one.created_by, is_minor=True),
+    )
+
+
+def window_columns() -> Sequence[Column]:
+    """Return the columns of windows."""
+    return (
+        Column(name="window", value=lambda one: one.window_id, kind="id", link=lambda one: f"/windows/{one.window_id}"),
+        Column(name="model", value=lambda one: one.model),
+        Column(name="steps", value=lambda one: one.step_count, kind="number"),
+        Column(name="limit", value=lambda one: one.token_limit, kind="number", is_minor=True),
+        Column(name="epoch", value=lambda one: one.epoch, kind="number"),
+        Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+    )
+
+
+async def index(visit: Visit) -> Response:
+    """List contexts, by what is said of them."""
+    system, external = visit.asked("system"), visit.asked("external")
+    if bool(system) != bool(external):
+        raise InvalidArgument("an id of another system has two parts: the system, and the id")
+    state = visit.asked("state")
+    if state not in STATES:
+        raise InvalidArgument("the state is open or closed", field="state")
+    filters = {
+        "state": state,
+        "agent_id": visit.asked("agent"),
+        "owner_user_id": visit.asked("owner"),
+        "entity_node_id": visit.asked("node") or None,
+        "metadata_contains": visit.document("metadata"),
+        "created_from": visit.time("from"),
+        "created_to": visit.time("to"),
+    }
+    rows: list[Context]
+    rows, has_more = await take(
+        visit.context.list_contexts(
+            **filters,  # type: ignore[arg-type] # a state is one of three, as was checked
+            external_id=ExternalId(system, external) if system else None,
+            page_size=min(visit.limit + 1, 500),
+            **visit.whose,
+        ),
+        visit.limit,
+    )
+    table = Table(
+        name="contexts",
+        title="Contexts",
+        columns=columns(),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty=(
+            "No context is like that. Loosen the filter."
+            if any(filters.values()) or system
+            else "No context is begun yet. The first message begins one: see the lines below."
+        ),
+    )
+    return visit.render(
+        "contexts.html",
+        here="contexts",
+        title="Contexts",
+        table=table,
+        states=STATES,
+        code=code.Code(
+            python=code.python_each(
+                "context",
+                "list_contexts",
+                **filters,
+                **({"external_id": ExternalId(system, external)} if system else {}),
+                **visit.whose,
+            ),
+            shell=code.shell(
+                "context",
+                "list",
+                state=filters["state"],
+                agent_id=filters["agent_id"],
+                owner=filters["owner_user_id"],
+                external=(system, external) if system else (),
+                metadata=visit.asked("metadata"),
+                user=visit.session.subject_user_id,
+            ),
+        ),
+        begin=code.Code(
+            python=code.python("context", "send_message", "Where is my file?"),
+            shell=code.shell("context", "send", "Where is my file?"),
+        ),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """Show a context as a thread, with its tasks, windows and index."""
+    context_id = visit.step("context_id")
+    found = (await visit.context.get_context(context_id, history_length=0, **visit.whose)).context
+    seq_to = visit.number("to", found.last_seq, 2**53) or found.last_seq
+    seq_from = max(1, seq_to - MESSAGES + 1)
+    messages, tasks, windows = await asyncio.gather(
+        part(_messages(visit, context_id, seq_from, seq_to)),
+        part(_tasks(visit, context_id)),
+        part(_windows(visit, context_id)),
+    )
+    return visit.render(
+        "context.html",
+        here="contexts",
+        title=found.title or "Context",
+        context=found,
+        messages=messages,
+        seq_from=seq_from,
+        seq_to=seq_to,
+        earlier=seq_from - 1,
+        later=min(seq_to + MESSAGES, found.last_seq) if seq_to < found.last_seq else 0,
+        tasks=tasks,
+        windows=windows,
+        facts=facts(
+            [
+                ("State", found.state),
+                ("Owner", found.owner_user_id),
+                ("Agents", ", ".join(found.agent_ids)),
+                ("App", found.app_id),
+                ("Agent bundle", found.agent_bundle_id),
+                ("Other systems call it", ", ".join(f"{one.system}: {one.id}" for one in found.external_ids)),
+                ("Recall profile", found.recall_profile),
+                ("Begun by", found.created_by),
+                ("Created", found.created_at),
+                ("Updated", found.updated_at),
+                ("Expires", found.expires_at),
+            ]
+        ),
+        code=code.Code(
+            python=code.python_each(
+                "context", "list_messages", context_id, seq_from=seq_from, seq_to=seq_to, **visit.whose
+            ),
+            shell=code.shell(
+                "context", "messages", context_id, _from=seq_from, to=seq_to, user=visit.session.subject_user_id
+            ),
+        ),
+    )
+
+
+async def _messages(visit: Visit, context_id: str, seq_from: int, seq_to: int) -> list[ChatMessage]:
+    if seq_to < 1:
+        return []
+    found = visit.context.list_messages(context_id, seq_from=seq_from, seq_to=seq_to, page_size=MESSAGES, **visit.whose)
+    return (await take(found, MESSAGES))[0]
+
+
+async def _tasks(visit: Visit, context_id: str) -> Table:
+    rows: list[Task]
+    rows, has_more = await take(visit.context.list_tasks(context_id, **visit.whose), visit.limit)
+    return Table(
+        name="tasks",
+        title="Tasks",
+        columns=task_columns(),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="No task belongs to it. An agent makes one with create_task.",
+    )
+
+
+async def _windows(visit: Visit, context_id: str) -> Table:
+    rows: list[Window]
+    rows, _ = await take(visit.context.list_windows(context_id, **visit.whose), 16)
+    return Table(
+        name="windows",
+        title="Windows",
+        columns=window_columns(),
+        rows=rows,
+        empty="No window is open on it. Open one with open_window, and a model sees it within a budget.",
+    )
+
+
+async def message(visit: Visit) -> Response:
+    """Show one message with all that is known of it."""
+    context_id, message_id = visit.step("context_id"), visit.step("message_id")
+    found = await visit.context.get_message(context_id, message_id, **visit.whose)
+    return visit.render(
+        "message.html",
+        here="contexts",
+        title=f"Message {found.seq}",
+        context_id=context_id,
+        message=found,
+        code=code.Code(
+            python=code.python("context", "get_message", context_id, message_id, **visit.whose),
+            shell=code.shell("context", "message", context_id, message_id, "--json"),
+        ),
+    )
+
+
+async def recall(visit: Visit) -> Response:
+    """Try what is recalled for a text, with what each score is made of."""
+    context_id, text = visit.step("context_id"), visit.asked("text")
+    header = (await visit.context.get_context(context_id, history_length=0, **visit.whose)).context
+    tokens_max, profile = visit.number("tokens", 0, 100_000), visit.asked("profile")
+    recalled = None
+    if text:
+        recalled = await visit.context.recall(
+            context_id, text, tokens_max=tokens_max, profile=profile, with_features=True, **visit.whose
+        )
+    features = sorted({name for item in recalled.items for name in item.features}) if recalled else []
+    longest = (
+        max((abs(share) for item in recalled.items for share in item.features.values()), default=1) if recalled else 1
+    )
+    table = Table(
+        name="recalled",
+        title="Recalled",
+        columns=(
+            Column(name="ref", value=lambda one: one.ref),
+            Column(name="score", value=lambda one: one.score, kind="share"),
+            *(_feature(name) for name in features),
+            Column(name="role", value=lambda one: one.role),
+            Column(name="said", value=lambda one: one.said_at, kind="time"),
+            Column(name="text", value=lambda one: one.text),
+        ),
+        rows=recalled.items if recalled else (),
+        empty="Nothing of its past matters to that.",
+    )
+    return visit.render(
+        "recall.html",
+        here="contexts",
+        title="Recall",
+        context=header,
+        text=text,
+        recalled=recalled,
+        features=features,
+        names=FEATURES,
+        longest=longest or 1,
+        link=lambda item: _place_of(context_id, item),
+        table=table,
+        code=code.Code(
+            python=code.python(
+                "context", "recall", context_id, text or "…", tokens_max=tokens_max, profile=profile, with_features=True
+            ),
+            shell=code.shell(
+                "context", "recall", context_id, text or "…", tokens=tokens_max or "", profile=profile, explain=True
+            ),
+        ),
+    )
+
+
+def _feature(name: str) -> Column:
+    return Column(name=name, value=lambda one: round(one.features.get(name, 0.0), 4), kind="share", is_minor=True)
+
+
+def _place_of(context_id: str, item: RecalledItem) -> str:
+    if item.artifact_id:
+        return f"/tasks/{item.task_id}/artifacts/{path(item.artifact_id)}"
+    return f"/contexts/{context_id}?to={item.seq + MESSAGES // 2}#m{item.seq}"
+
+
+async def task(visit: Visit) -> Response:
+    """Show a task: its state, its messages, what it made."""
+    found = await visit.context.get_task(visit.step("task_id"), **visit.whose)
+    artifacts = Table(
+        name="artifacts",
+        title="Artifacts",
+        columns=(
+            Column(
+                name="artifact",
+                value=lambda one: one.name or one.artifact_id,
+                link=lambda one: f"/tasks/{one.task_id}/artifacts/{path(one.artifact_id)}",
+            ),
+            Column(name="version", value=lambda one: one.version, kind="number"),
+            Column(name="complete", value=lambda one: one.is_complete),
+            Column(name="parts", value=lambda one: one.part_count, kind="number", is_minor=True),
+            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+        ),
+        rows=found.artifacts,
+        empty="It has made nothing yet. An agent adds something with put_artifact.",
+    )
+    one = found.task
+    return visit.render(
+        "task.html",
+        here="contexts",
+        title="Task",
+        task=one,
+        messages=found.messages,
+        artifacts=artifacts,
+        facts=facts(
+            [
+                ("State", one.state),
+                ("Since", one.status_at),
+                ("Builds on", ", ".join(one.reference_task_ids)),
+                ("Version", one.version),
+                ("Created by", one.created_by),
+                ("Created", one.created_at),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "get_task", one.task_id, **visit.whose),
+            shell=code.shell("context", "task", "show", one.task_id),
+        ),
+    )
+
+
+async def artifact(visit: Visit) -> Response:
+    """Show a version of what a task made."""
+    task_id, artifact_id = visit.step("task_id"), visit.step("artifact_id")
+    version = visit.number("version", 0, 2**31 - 1)
+    found: Artifact = await visit.context.get_artifact(task_id, artifact_id, version=version, **visit.whose)
+    return visit.render(
+        "artifact.html",
+        here="contexts",
+        title=found.name or "Artifact",
+        artifact=found,
+        code=code.Code(
+            python=code.python("context", "get_artifact", task_id, artifact_id, version=version, **visit.whose),
+            shell=code.shell("context", "artifact", "show", task_id, artifact_id),
+        ),
+    )
+
+
+async def ask_delete(visit: Visit) -> Response:
+    """Ask before a context is deleted."""
+    found = (await visit.context.get_context(visit.step("context_id"), history_length=0, **visit.whose)).context
+    return visit.render(
+        "context_delete.html",
+        here="contexts",
+        title="Delete a context",
+        context=found,
+        code=code.Code(
+            python=code.python("context", "delete_context", found.context_id, now=True, **visit.whose),
+            shell=code.shell("context", "delete", found.context_id, now=True, yes=True),
+        ),
+    )
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete a context, and lead to the receipt."""
+    form = await visit.form()
+    context_id = visit.step("context_id")
+    if form.get("sure") != "yes":
+        raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
+    receipt = await visit.context.delete_context(context_id, now=True, **visit.whose)
+    return RedirectResponse(f"/erasures/{receipt.erasure_id}", 303)
+
+
+async def erasure(visit: Visit) -> Response:
+    """Show the receipt of a deletion."""
+    found = await visit.context.get_erasure(visit.step("erasure_id"), **visit.whose)
+    return visit.render(
+        "erasure.html",
+        here="contexts",
+        title="Receipt of a deletion",
+        erasure=found,
+        removed={
+            "messages": found.messages_removed,
+            "passages of the index": found.passages_removed,
+            "vectors": found.vectors_removed,
+            "ids of other systems": found.external_ids_removed,
+            "kept answers of writes": found.answers_removed,
+            "tasks": found.tasks_removed,
+            "versions of artifacts": found.artifacts_removed,
+            "windows": found.windows_removed,
+            "steps of windows": found.window_steps_removed,
+            "keys ended": found.keys_ended,
+        },
+        code=code.Code(
+            python=code.python("context", "get_erasure", found.erasure_id, **visit.whose),
+            shell=code.shell("context", "erasure", found.erasure_id),
+        ),
+    )

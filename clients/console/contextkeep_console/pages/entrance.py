@@ -1,0 +1,162 @@
+"""Signing in and out: a key is tried once, then kept in this process's memory until the session ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Unauthenticated, Unavailable
+from contextkeep_console.session import LIFE_S, Session, Sessions, WrongKeys
+from contextkeep_console.settings import Settings
+from contextkeep_console.visit import take
+
+_CHARS_MAX = 16_384  # of a token; keys are much shorter
+_WHY = {
+    "refused": "The key is no longer taken: it was revoked, or has expired. Sign in with another one.",
+    "ended": "The session has ended. What you sent was not done.",
+    "out": "You have signed out.",
+}
+
+
+class Entrance:
+    """Where sessions begin and end.
+
+    Args:
+        sessions: All of them.
+        templates: Of the page.
+        context: The client of the Context Service, without a key.
+        graph: The client of the Entity Service, without a key.
+        settings: Whether browsers come by TLS.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        templates: Environment,
+        context: AsyncContextClient,
+        graph: AsyncEntityClient,
+        settings: Settings,
+    ) -> None:
+        self._sessions = sessions
+        self._templates = templates
+        self._context = context
+        self._graph = graph
+        self._is_secure = settings.is_secure
+        self._wrong_keys = WrongKeys()
+
+    def cookie_of(self, request: Request) -> str:
+        """Return the cookie of a request; empty: it has none."""
+        return request.cookies.get(self._name(request), "")
+
+    async def ask(self, request: Request) -> Response:
+        """Show the form."""
+        if self._sessions.find(self.cookie_of(request)) is not None:
+            return RedirectResponse("/", 303)
+        return await self._form(request, note=_WHY.get(request.query_params.get("why", ""), ""))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Try a key, and begin a session with it."""
+        form = await request.form(max_files=0, max_fields=10)
+        key, user = (str(form.get(name, "")).strip() for name in ("key", "user"))
+        peer = request.client.host if request.client else ""
+        if wait_s := self._wrong_keys.wait_s(peer):
+            said = f"Too many wrong keys: wait {wait_s:.0f} seconds before the next one."
+            return await self._form(request, error=said, status=429, retry_after_s=wait_s)
+        if len(key) > _CHARS_MAX:
+            return await self._form(request, error="No key is that long.", status=400)
+        try:
+            session = Session(
+                context=self._context.with_credential(key),
+                graph=self._graph.with_credential(key),
+                subject_user_id=user,
+                has_key=bool(key),
+            )
+            await _try(session)
+        except Unauthenticated:
+            self._wrong_keys.note(peer)
+            said = "The services do not take this key." if key else "The services ask for a key."
+            return await self._form(request, error=said, status=401)
+        except (Unavailable, DeadlineExceeded) as error:
+            return await self._form(request, error=f"No service answers: {error.message}", status=503)
+        except ContextKeepError as error:
+            return await self._form(request, error=error.message, status=400)
+        self._wrong_keys.forget(peer)
+        self._sessions.end(self.cookie_of(request))
+        answer = RedirectResponse(_local(str(form.get("next", ""))), 303)
+        answer.set_cookie(
+            self._name(request),
+            self._sessions.begin(session),
+            max_age=int(LIFE_S),
+            path="/",
+            secure=self._is_secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session; a form of another session ends it, too, since that helps nobody else."""
+        self._sessions.end(self.cookie_of(request))
+        answer = RedirectResponse("/sign-in?why=out", 303)
+        answer.delete_cookie(self._name(request), path="/", secure=self._is_secure, httponly=True, samesite="strict")
+        return answer
+
+    def _name(self, request: Request) -> str:
+        """Return the name of the cookie: a browser has one jar for all ports of a host, and each may be a console."""
+        if self._is_secure:
+            return "__Host-contextkeep"
+        return f"contextkeep-{request.url.port or 80}"
+
+    async def _form(
+        self, request: Request, *, note: str = "", error: str = "", status: int = 200, retry_after_s: float = 0
+    ) -> Response:
+        page = self._templates.get_template("sign_in.html").render(
+            note=note,
+            error=error,
+            next=_local(request.query_params.get("next", "")),
+            needs_key=status != 200 or not await self._takes_anybody(),
+        )
+        headers = {"retry-after": str(max(1, round(retry_after_s)))} if retry_after_s else None
+        return HTMLResponse(page, status, headers=headers)
+
+    async def _takes_anybody(self) -> bool:
+        """Say whether the services ask for no key yet, as those of a new checkout do."""
+        try:
+            await self._context.get_mapping("simple_chat", timeout_s=2)
+        except ContextKeepError:
+            return False
+        return True
+
+
+async def _try(session: Session) -> None:
+    """Find out whether the services take a key. That it may not do something does not matter here.
+
+    Raises:
+        Unauthenticated: they do not.
+        Unavailable: neither of them answers.
+        ContextKeepError: it may not call for the user that was named.
+    """
+    if session.subject_user_id:
+        await take(session.context.list_contexts(page_size=1, **session.whose), 1)
+        return
+    of_context, of_graph = await asyncio.gather(
+        session.context.get_mapping("simple_chat"),
+        take(session.graph.list_graphs(page_size=1), 1),
+        return_exceptions=True,
+    )
+    away = (Unavailable, DeadlineExceeded)
+    for result in (of_context, of_graph):
+        if isinstance(result, Unauthenticated | InvalidArgument):
+            raise result
+    if isinstance(of_context, away) and isinstance(of_graph, away):
+        raise of_context
+
+
+def _local(address: str) -> str:
+    """Return an address of this console; what leads elsewhere leads to the first page."""
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if is_local and len(address) < 4_000 else "/"

@@ -1,0 +1,124 @@
+"""Finding: whatever was copied from a log, an error or a hit leads to the page of what it names."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from contextkeep.errors import InvalidArgument, NotFound, PermissionDenied, SubjectRequired
+from contextkeep_console import code
+from contextkeep_console.pages.graph import node_columns
+from contextkeep_console.pages.memory import record_columns
+from contextkeep_console.tables import Table
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_SEQ = re.compile(r"\bm([0-9]{1,18})\b")
+_CHARS_MAX = 2_000
+_IDS_MAX = 3
+
+
+async def find(visit: Visit) -> Response:
+    """Lead to what a text names; else show what is found by it."""
+    asked = visit.asked("q")[:_CHARS_MAX]
+    if not asked:
+        return RedirectResponse("/", 303)
+    places: list[tuple[str, str, str]] = []
+    for found in list(dict.fromkeys(_ID.findall(asked)))[:_IDS_MAX]:
+        places += await _places(visit, found.lower(), asked)
+    if len(places) == 1:
+        return RedirectResponse(places[0][2], 303)
+    nodes, records = await asyncio.gather(part(_nodes(visit, asked)), part(_records(visit, asked)))
+    return visit.render(
+        "find.html",
+        title="Search",
+        text=asked,
+        places=places,
+        nodes=nodes,
+        records=records,
+        node_table=nodes.value,
+        record_table=records.value,
+        code=code.Code(
+            python=code.python_each("context", "search_wm_records", asked), shell=code.shell("wm", "search", asked)
+        ),
+    )
+
+
+async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, str]]:
+    """Return what has an id: its kind, its name, and the address of its page."""
+    whose = visit.whose
+
+    async def context() -> tuple[str, str, str]:
+        one = (await visit.context.get_context(found, history_length=0, **whose)).context
+        seq = _SEQ.search(asked)
+        place = f"?to={int(seq[1]) + 20}#m{int(seq[1])}" if seq else ""
+        return "context", one.title, f"/contexts/{found}{place}"
+
+    async def record() -> tuple[str, str, str]:
+        one = await visit.context.fetch_wm_record(found, include_archived=True)
+        return "record", one.name, f"/records/{found}"
+
+    async def window() -> tuple[str, str, str]:
+        one = await visit.context.get_window(found, **whose)
+        return "window", one.model, f"/windows/{found}"
+
+    async def task() -> tuple[str, str, str]:
+        one = await visit.context.get_task(found, history_length=0, **whose)
+        return "task", one.task.state, f"/tasks/{found}"
+
+    async def erasure() -> tuple[str, str, str]:
+        await visit.context.get_erasure(found, **whose)
+        return "receipt of a deletion", "", f"/erasures/{found}"
+
+    async def node() -> tuple[str, str, str]:
+        one = await visit.graph.get_node(found)
+        return "node", one.name, f"/nodes/{found}"
+
+    async def edge() -> tuple[str, str, str]:
+        one = await visit.graph.get_edge(found)
+        return "edge", one.edge_type, f"/edges/{found}"
+
+    kinds = (context, record, window, task, erasure, node, edge)
+    return [place for place in await asyncio.gather(*map(_or_none, kinds)) if place is not None]
+
+
+async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple[str, str, str] | None:
+    try:
+        return await look()
+    except (NotFound, PermissionDenied, SubjectRequired, InvalidArgument):
+        return None  # the id is of something else, or of nothing that this key sees
+
+
+async def _nodes(visit: Visit, text: str) -> Table:
+    """Return the nodes that have a text as their own id or name."""
+    found: dict[str, Any] = {}
+    for look in (visit.graph.get_node_by_external_id, visit.graph.get_node_by_name):
+        try:
+            answer: Any = await look(text[:500])
+        except (NotFound, InvalidArgument):
+            continue  # it is longer than any name, say
+        one = getattr(answer, "node", answer)
+        found[one.id] = one
+    return Table(
+        name="nodes",
+        title="Nodes of that name, or of that id of your own",
+        columns=node_columns(),
+        rows=list(found.values()),
+        empty="No node of the graph default is called that. The page Graph finds by parts of a name, and by data.",
+    )
+
+
+async def _records(visit: Visit, text: str) -> Table:
+    hits = await visit.context.search_wm_records(text[:1000], limit=20)
+    return Table(
+        name="records",
+        title="Records that say it",
+        columns=record_columns(),
+        rows=[hit.record for hit in hits],
+        empty="No record has these words.",
+    )

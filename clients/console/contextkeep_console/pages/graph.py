@@ -1,0 +1,293 @@
+"""Graph: nodes found, a node with all that hangs at it, and what is around it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.responses import Response
+
+from contextkeep import Edge, Envelope, Node
+from contextkeep_console import code
+from contextkeep_console.drawing import NODES_MAX, Drawing, drawing
+from contextkeep_console.pages.memory import record_columns
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, everything, take
+
+EDGES = 200  # of a node, shown
+
+
+def node_columns() -> tuple[Column, ...]:
+    """Return the columns of nodes."""
+    return (
+        Column(
+            name="node",
+            value=lambda one: one.name or one.external_id or one.id,
+            link=lambda one: f"/nodes/{one.id}",
+        ),
+        Column(name="type", value=lambda one: one.specific_type_name or one.general_type_name),
+        Column(name="status", value=lambda one: one.status, kind="state"),
+        Column(name="data", value=lambda one: one.data_json, is_minor=True),
+        Column(name="changed", value=lambda one: one.modified_at, kind="time", is_minor=True),
+        Column(name="id", value=lambda one: one.id, kind="id", is_minor=True),
+    )
+
+
+async def index(visit: Visit) -> Response:
+    """Find nodes by what is said of them."""
+    graph_name, kind, name = visit.asked("graph"), visit.asked("type"), visit.asked("name")
+    contains, where = visit.document("contains"), visit.document("where")
+    archived = visit.asked("archived") == "yes"
+    condition: dict[str, Any] = {}
+    if kind:
+        condition["type"] = kind
+    if name:
+        condition["name"] = {"$ilike": f"%{name}%"}
+    if where:
+        condition = {"$and": [condition, where]} if condition else where
+    asked: dict[str, Any] = {"contains": contains, "graph_name": graph_name, "include_archived": archived}
+
+    async def found() -> Table:
+        rows: list[Node]
+        rows, has_more = await take(
+            visit.graph.search_nodes(condition or None, **asked, descending=True, page_size=min(visit.limit + 1, 500)),
+            visit.limit,
+        )
+        return Table(
+            name="nodes",
+            title="Nodes, the newest first",
+            columns=node_columns(),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty=(
+                "No node is like that. Loosen the question."
+                if condition or contains
+                else "There is no node in this graph yet. Write one as below."
+            ),
+        )
+
+    nodes, graphs, types = await asyncio.gather(
+        part(found()),
+        part(take(visit.graph.list_graphs(), 50)),
+        part(take(visit.graph.list_edge_types(graph_name), 50)),
+    )
+    return visit.render(
+        "graph.html",
+        here="graph",
+        title="Graph",
+        nodes=nodes,
+        table=nodes.value,
+        graphs=graphs.value[0] if graphs.value else [],
+        edge_types=Table(
+            name="edge-types",
+            title="Edge types",
+            columns=(
+                Column(name="edge type", value=lambda one: one.edge_type),
+                Column(name="edges", value=lambda one: one.edges, kind="number"),
+            ),
+            rows=types.value[0] if types.value else [],
+            empty="No edge is written in this graph yet.",
+        ),
+        code=code.Code(
+            python=code.python_each(
+                "graph", "search_nodes", *([condition] if condition else []), **asked, descending=True
+            ),
+            shell=code.shell(
+                "search",
+                where=code.json_text(condition),
+                contains=code.json_text(contains),
+                graph=graph_name,
+                order_by="-created_at",
+            ),
+        ),
+        begin=code.Code(
+            python=code.python("graph", "create_node", "Session", name="first"),
+            shell=code.shell("node", "create", "Session", name="first"),
+        ),
+    )
+
+
+async def node(visit: Visit) -> Response:
+    """Show a node: data, input and output, edges, timeline, vectors, records, and what is around it."""
+    node_id = visit.step("node_id")
+    found = await visit.graph.get_node(node_id)
+    depth = 2 if visit.asked("depth") == "2" else 1
+    io, edges, around, progress, vectors, records = await asyncio.gather(
+        part(visit.graph.get_node_io(node_id)),
+        part(_edges(visit, node_id)),
+        part(_around(visit, found, depth)),
+        part(_progress(visit, node_id)),
+        part(_vectors(visit, node_id)),
+        part(_records(visit, node_id)),
+    )
+    return visit.render(
+        "node.html",
+        here="graph",
+        title=found.name or found.specific_type_name or found.general_type_name,
+        node=found,
+        depth=depth,
+        io=io,
+        edges=edges,
+        around=around,
+        progress=progress,
+        vectors=vectors,
+        records=records,
+        edge_table=edges.value,
+        progress_table=progress.value,
+        record_table=records.value,
+        vector_table=vectors.value,
+        facts=facts(
+            [
+                ("Type", _type(found)),
+                ("Status", found.status),
+                ("Graph", found.graph_name),
+                ("Your id", found.external_id),
+                ("Agent bundle", found.agent_bundle_id),
+                ("Context", found.context_id),
+                ("Owner", found.owner_user_id),
+                ("Agent", found.agent_id),
+                ("Created by", found.created_by),
+                ("Created", found.created_at),
+                ("Changed", found.modified_at),
+                ("Version", found.version),
+                ("Archived", "yes" if found.is_archived else ""),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("graph", "get_node", found.id), shell=code.shell("node", "get", found.id, json=True)
+        ),
+        walk=code.Code(
+            python=code.python_each("graph", "traverse", found.id, direction="both", depth_max=depth),
+            shell=code.shell("node", "connected", found.id, depth=depth),
+        ),
+    )
+
+
+def _type(one: Node) -> str:
+    if one.specific_type_name and one.specific_type_name != one.general_type_name:
+        return f"{one.specific_type_name} ({one.general_type_name})"
+    return one.general_type_name
+
+
+async def _edges(visit: Visit, node_id: str) -> Table:
+    rows: list[Edge]
+    limit = max(EDGES, visit.limit)
+    rows, has_more = await take(visit.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
+    ends = {one.to_node_id if one.from_node_id == node_id else one.from_node_id for one in rows}
+    others = await visit.graph.batch_get_nodes(sorted(ends)[:1000]) if ends else None
+    names = {one.id: one.name or one.external_id or one.general_type_name for one in others.nodes} if others else {}
+
+    def other(one: Edge) -> str:
+        return one.to_node_id if one.from_node_id == node_id else one.from_node_id
+
+    return Table(
+        name="edges",
+        title="Edges",
+        columns=(
+            Column(name="direction", value=lambda one: "out" if one.from_node_id == node_id else "in"),
+            Column(name="edge", value=lambda one: one.edge_type, link=lambda one: f"/edges/{one.id}"),
+            Column(
+                name="node",
+                value=lambda one: names.get(other(one)) or other(one),
+                link=lambda one: f"/nodes/{other(one)}",
+            ),
+            Column(name="data", value=lambda one: "" if one.data_json == "{}" else one.data_json, is_minor=True),
+            Column(name="created", value=lambda one: one.created_at, kind="time", is_minor=True),
+        ),
+        rows=rows,
+        limit=limit,
+        has_more=has_more,
+        empty="No edge begins or ends here.",
+    )
+
+
+async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
+    walk = visit.graph.traverse(middle.id, direction="both", depth_max=depth, limit=NODES_MAX + 40)
+    found = await everything(walk)
+    if not found:
+        return None
+    others = [(one.node, one.depth, one.reached_by.node_id if one.reached_by else "") for one in found]
+    # Edges of the middle, and those by which the walk reached what is further away.
+    edges, _ = await take(visit.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
+    further = [one.reached_by.edge_id for one in found if one.reached_by and one.depth > 1]
+    if further:
+        edges += (await visit.graph.batch_get_edges(further[:1000])).edges
+    return drawing(middle, others, edges)
+
+
+async def _progress(visit: Visit, node_id: str) -> Table:
+    rows: list[Envelope]
+    rows, has_more = await take(visit.graph.list_progress(node_id, descending=True), visit.limit)
+    return Table(
+        name="timeline",
+        title="Timeline, the newest first",
+        columns=(
+            Column(name="at", value=lambda one: one.created_at, kind="time"),
+            Column(name="what", value=lambda one: one.type, kind="state"),
+            Column(name="status", value=lambda one: one.status, kind="state"),
+            Column(name="message", value=lambda one: one.message or one.value_json or one.error_json),
+            Column(name="by", value=lambda one: one.created_by, is_minor=True),
+        ),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="Its timeline is empty. append_progress and a change of its status write to it.",
+    )
+
+
+async def _vectors(visit: Visit, node_id: str) -> Table:
+    rows, _ = await take(visit.graph.list_embeddings(node_id), 100)
+    return Table(
+        name="vectors",
+        title="Vectors",
+        columns=(
+            Column(name="name", value=lambda one: one.name),
+            Column(name="model", value=lambda one: one.model),
+            Column(name="dimension", value=lambda one: one.dimension, kind="number"),
+            Column(name="created", value=lambda one: one.created_at, kind="time"),
+        ),
+        rows=rows,
+        empty="It has no vector.",
+    )
+
+
+async def _records(visit: Visit, node_id: str) -> Table:
+    rows, has_more = await take(visit.context.fetch_wm_records_by_entity(node_id), visit.limit)
+    return Table(
+        name="records",
+        title="Records of working memory",
+        columns=record_columns(),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="No file or JSON belongs to it. Upload one on the page Working memory.",
+    )
+
+
+async def edge(visit: Visit) -> Response:
+    """Show an edge and its two ends."""
+    found = await visit.graph.get_edge(visit.step("edge_id"))
+    ends = await visit.graph.batch_get_nodes([found.from_node_id, found.to_node_id])
+    by_id = {one.id: one for one in ends.nodes}
+    return visit.render(
+        "edge.html",
+        here="graph",
+        title=f"Edge {found.edge_type}",
+        edge=found,
+        start=by_id.get(found.from_node_id),
+        end_node=by_id.get(found.to_node_id),
+        facts=facts(
+            [
+                ("Type", found.edge_type),
+                ("Graph", found.graph_name),
+                ("Created", found.created_at),
+                ("Version", found.version),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("graph", "get_edge", found.id),
+            shell=code.shell("edge", "list", found.from_node_id, type=found.edge_type),
+        ),
+    )

@@ -1,0 +1,84 @@
+"""History: a session of the graph as a chat, through any mapping, and why each node is in it or not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.responses import Response
+
+from contextkeep import AssembledNode
+from contextkeep_console import code
+from contextkeep_console.tables import Column, Table
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, named, take
+
+MESSAGES_MAX = 200
+FORMATS = ("", "openai", "openai_responses", "anthropic", "gemini")
+
+
+async def show(visit: Visit) -> Response:
+    """Show the form, and what it asks for."""
+    node, mapping, app = visit.asked("node"), visit.asked("mapping"), visit.asked("app")
+    message_format = visit.asked("format") if visit.asked("format") in FORMATS else ""
+    mappings = await part(take(visit.context.list_mappings(), 200))
+    history = assembled = formatted = None
+    if node:
+        whose = named(node, visit.asked("graph"))
+        how: dict[str, Any] = {"mapping_name": mapping, "app_id": app or None}
+        history, assembled = await asyncio.gather(
+            part(visit.context.chat_history(**whose, **how, max_messages=MESSAGES_MAX, timeout_s=20)),
+            part(take(visit.context.assemble_context(**whose, **how), max(visit.limit, 200))),
+        )
+        if message_format:
+            formatted = await part(
+                visit.context.formatted_chat_history(
+                    whose.get("node_id"),
+                    message_format,  # type: ignore[arg-type] # one of the formats, as was checked
+                    **how,
+                    max_messages=MESSAGES_MAX,
+                    **{name: value for name, value in whose.items() if name != "node_id"},
+                )
+            )
+    nodes = _nodes(*assembled.value) if assembled and assembled.value else None
+    return visit.render(
+        "history.html",
+        here="history",
+        title="History",
+        node=node,
+        mappings=mappings.value[0] if mappings.value else [],
+        formats=FORMATS,
+        message_format=message_format,
+        history=history,
+        assembled=assembled,
+        nodes=nodes,
+        formatted=formatted,
+        code=code.Code(
+            python=code.python("context", "chat_history", node or "NODE", mapping_name=mapping, app_id=app),
+            shell=code.shell("history", node or "NODE", mapping=mapping, format=message_format),
+        ),
+    )
+
+
+def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
+    return Table(
+        name="nodes",
+        title="Why each node is in or out",
+        columns=(
+            Column(name="node", value=lambda one: one.name or one.node_id, link=lambda one: f"/nodes/{one.node_id}"),
+            Column(name="type", value=lambda one: one.type),
+            Column(name="messages", value=lambda one: len(one.messages), kind="number"),
+            Column(name="decided by", value=_decided),
+            Column(name="reached by", value=lambda one: one.edge_type, is_minor=True),
+            Column(name="depth", value=lambda one: one.depth, kind="number", is_minor=True),
+        ),
+        rows=rows,
+        has_more=has_more,
+        empty="The mapping reads no node from here. Check the node, and the edges that the mapping follows.",
+    )
+
+
+def _decided(one: AssembledNode) -> str:
+    if one.messages:
+        return ", ".join(dict.fromkeys(given.rule for given in one.messages))
+    return "; ".join(f"{each.reason}: {each.rule}{f' ({each.error})' if each.error else ''}" for each in one.skipped)

@@ -1,0 +1,161 @@
+"""Mappings: the rules that make messages of nodes, tried before they are registered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from contextkeep import ChatMapping, NodeTrial
+from contextkeep.errors import ContextKeepError, InvalidArgument, Unauthenticated
+from contextkeep_console import code
+from contextkeep_console.rendering import query
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import Trouble, trouble_of
+from contextkeep_console.visit import Visit, document, named, take
+
+NODES_MAX = 100  # that rules are tried on
+EXAMPLE = {
+    "edge_types": ["Contains"],
+    "messages": [
+        {"role": "'user'", "content": "entity.data.user_input", "when": "has(entity.data.user_input)"},
+        {"role": "'assistant'", "content": "entity.data.assistant_output", "when": "has(entity.data.assistant_output)"},
+    ],
+}
+
+
+async def index(visit: Visit) -> Response:
+    """List the mappings that the key sees."""
+    rows: list[ChatMapping]
+    rows, has_more = await take(visit.context.list_mappings(app_id=visit.asked("app")), visit.limit)
+    table = Table(
+        name="mappings",
+        title="Mappings",
+        columns=(
+            Column(
+                name="mapping",
+                value=lambda one: one.mapping_name,
+                link=lambda one: f"/mappings/show{query({'name': one.mapping_name, 'app': one.app_id})}",
+            ),
+            Column(name="app", value=lambda one: one.app_id or ("built in" if one.built_in else "shared")),
+            Column(name="version", value=lambda one: one.version or "", kind="number"),
+            Column(name="rules version", value=lambda one: one.rules_version or "", kind="number", is_minor=True),
+            Column(name="wrong", value=lambda one: one.error),
+            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+        ),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="No mapping of that app is registered.",
+    )
+    return visit.render(
+        "mappings.html",
+        here="mappings",
+        title="Mappings",
+        table=table,
+        code=code.Code(
+            python=code.python_each("context", "list_mappings", app_id=visit.asked("app")),
+            shell=code.shell("mapping", "list"),
+        ),
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """Show a mapping's rules."""
+    name, app = visit.asked("name"), visit.asked("app")
+    found = await visit.context.get_mapping(name, app_id=app)
+    return visit.render(
+        "mapping.html",
+        here="mappings",
+        title=found.mapping_name,
+        mapping=found,
+        facts=facts(
+            [
+                ("App", found.app_id or ("built in" if found.built_in else "shared by all")),
+                ("Version", found.version),
+                ("Rules version", found.rules_version),
+                ("Created", found.created_at),
+                ("Updated", found.updated_at),
+                ("No longer compiles", found.error),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "get_mapping", name, app_id=app),
+            shell=code.shell("mapping", "list", json=True),
+        ),
+    )
+
+
+async def trial(visit: Visit) -> Response:
+    """Show the form to try rules with, beginning with a mapping's or an example."""
+    rules: Any = EXAMPLE
+    name, app = visit.asked("name"), visit.asked("app")
+    if name:
+        rules = (await visit.context.get_mapping(name, app_id=app)).rules
+    return _trial(visit, json.dumps(rules, ensure_ascii=False, indent=2), name, app, visit.asked("node"), None, None)
+
+
+async def tried(visit: Visit) -> Response:
+    """Try rules on what they reach from a node; nothing is registered."""
+    form = await visit.form()
+    rules, node = str(form.get("rules", "")), str(form.get("node", "")).strip()
+    name, app = (str(form.get(each, "")).strip() for each in ("name", "app"))
+    trials: list[NodeTrial] | None = None
+    trouble = None
+    try:
+        said = document(rules, "rules")
+        if said is None or not node:
+            raise InvalidArgument("give rules, and a node to try them on")
+        trials, _ = await take(visit.context.test_mapping(said, **named(node)), NODES_MAX)
+    except Unauthenticated:
+        raise
+    except ContextKeepError as error:  # what was written stays on the page
+        trouble = trouble_of(error)
+    return _trial(visit, rules, name, app, node, trials, trouble)
+
+
+def _trial(
+    visit: Visit,
+    rules: str,
+    name: str,
+    app: str,
+    node: str,
+    trials: Sequence[NodeTrial] | None,
+    trouble: Trouble | None,
+) -> Response:
+    return visit.render(
+        "mapping_try.html",
+        here="mappings",
+        title="Try rules",
+        status=trouble.status if trouble else 200,
+        rules=rules,
+        name=name,
+        app=app,
+        node=node,
+        trials=trials,
+        trouble=trouble,
+        code=code.Code(
+            python=code.python_each("context", "test_mapping", EXAMPLE, node_id=node or "NODE"),
+            shell=code.shell("mapping", "test", "mappings.yaml", mapping=name or "tickets", node=node or "NODE"),
+        ),
+        register_code=code.Code(
+            python=code.python("context", "register_mapping", name or "tickets", EXAMPLE, app_id=app),
+            shell=code.shell("mapping", "apply", "mappings.yaml"),
+        ),
+    )
+
+
+async def register(visit: Visit) -> Response:
+    """Register rules under a name."""
+    form = await visit.form()
+    name, app = (str(form.get(each, "")).strip() for each in ("name", "app"))
+    rules = document(str(form.get("rules", "")), "rules")
+    if rules is None or not name:
+        raise InvalidArgument("give rules, and a name for them")
+    made = await visit.context.register_mapping(name, rules, app_id=app, replace=form.get("replace") == "yes")
+    return visit.redirect(
+        f"/mappings/show{query({'name': made.mapping_name, 'app': made.app_id})}",
+        f"{made.mapping_name} is registered, version {made.version}.",
+    )

@@ -1,0 +1,332 @@
+"""Working memory: records below a node, found, looked at, brought in and taken out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import quote
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response, StreamingResponse
+
+from contextkeep import ManifestEntity, Record
+from contextkeep.errors import FailedPrecondition, InvalidArgument
+from contextkeep_console import code
+from contextkeep_console.guard import CONTENT_POLICY
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, everything, is_id, named, take, texts
+
+PREVIEW_BYTES = 64 * 1024
+PICTURE_BYTES_MAX = 8 * 1024 * 1024
+ENTITIES_MAX = 500  # of a manifest, on a page
+_TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-ndjson", "image/svg")
+# What a picture begins with. What a record says of itself is its writer's word.
+_PICTURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+
+def record_columns() -> tuple[Column, ...]:
+    """Return the columns of records."""
+    return (
+        Column(
+            name="record",
+            value=lambda one: one.name or one.working_memory_id,
+            link=lambda one: f"/records/{one.working_memory_id}",
+        ),
+        Column(name="type", value=lambda one: one.memory_type),
+        Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+        Column(name="state", value=lambda one: one.status, kind="state", is_minor=True),
+        Column(name="tags", value=lambda one: one.tags, is_minor=True),
+        Column(name="created", value=lambda one: one.created_at, kind="time", is_minor=True),
+        Column(name="id", value=lambda one: one.working_memory_id, kind="id", is_minor=True),
+    )
+
+
+async def index(visit: Visit) -> Response:
+    """Show what hangs below a node, what a search finds, or the newest records."""
+    root, text = visit.asked("node"), visit.asked("text")
+    types = texts(visit.asked("type"))
+    archived = visit.asked("archived") == "yes"
+    newest, manifest, hits = await asyncio.gather(
+        part(_newest(visit, archived)) if not (root or text) else _nothing(),
+        part(_manifest(visit, root, types, archived)) if root else _nothing(),
+        part(_hits(visit, text, types, archived)) if text else _nothing(),
+    )
+    return visit.render(
+        "memory.html",
+        here="memory",
+        title="Working memory",
+        newest=newest,
+        manifest=manifest,
+        hits=hits,
+        newest_table=newest.value if newest else None,
+        hits_table=hits.value if hits else None,
+        root=root,
+        text=text,
+        code=_index_code(root, text, types),
+        upload_code=code.Code(
+            python=code.python("context", "upload_blob", "report.pdf", entity_node_id=root if is_id(root) else ""),
+            shell=code.shell("wm", "put", "report.pdf", entity=root if is_id(root) else ""),
+        ),
+    )
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _index_code(root: str, text: str, types: list[str]) -> code.Code:
+    if text:
+        return code.Code(
+            python=code.python_each("context", "search_wm_records", text, memory_types=types or None),
+            shell=code.shell("wm", "search", text, **({"type": types[0]} if types else {})),
+        )
+    if root:
+        return code.Code(
+            python=code.python_each("context", "fetch_wm_manifest", root), shell=code.shell("wm", "manifest", root)
+        )
+    columns = ["working_memory_id", "name", "memory_type", "size_bytes", "created_at"]
+    return code.Code(
+        python=code.python("context", "query_wm_records", columns, order_by=["-created_at"]),
+        shell=code.shell("wm", "query", *columns),
+    )
+
+
+async def _newest(visit: Visit, archived: bool) -> Table:
+    columns = ["working_memory_id", "name", "memory_type", "size_bytes", "status", "entity_node_id", "created_at"]
+    found = await visit.context.query_wm_records(
+        columns, order_by=["-created_at"], limit=min(visit.limit, 1000), include_archived=archived
+    )
+
+    def of(name: str) -> Any:
+        return lambda row: row.get(name)
+
+    return Table(
+        name="records",
+        title="Newest records",
+        columns=(
+            Column(
+                name="record",
+                value=lambda row: row.get("name") or row.get("working_memory_id"),
+                link=lambda row: f"/records/{row.get('working_memory_id')}",
+            ),
+            Column(name="type", value=of("memory_type")),
+            Column(name="size", value=of("size_bytes"), kind="size"),
+            Column(name="state", value=of("status"), kind="state", is_minor=True),
+            Column(
+                name="node",
+                value=of("entity_node_id"),
+                kind="id",
+                link=lambda row: f"/memory?node={row.get('entity_node_id')}" if row.get("entity_node_id") else "",
+            ),
+            Column(name="created", value=lambda row: str(row.get("created_at") or "")[:19].replace("T", " ")),
+        ),
+        rows=found.rows,
+        limit=visit.limit,
+        has_more=found.has_more and visit.limit < 1000,
+        empty="Nothing is kept yet. Upload a file below, or write a record as the lines below do.",
+    )
+
+
+async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -> list[ManifestEntity]:
+    depth = max(1, visit.number("depth", 3, 100))
+    found = visit.context.fetch_wm_manifest(
+        **_root(root), depth_max=depth, memory_types=types, include_archived=archived, records_max=50
+    )
+    return await everything(found, ENTITIES_MAX)
+
+
+def _root(root: str) -> Any:
+    asked = named(root)
+    return {"root_node_id": asked["node_id"]} if "node_id" in asked else asked
+
+
+async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Table:
+    found = await visit.context.search_wm_records(
+        text, memory_types=types, include_archived=archived, limit=min(visit.limit, 100)
+    )
+    first, *others = record_columns()
+    return Table(
+        name="hits",
+        title="Found",
+        columns=(
+            Column(name=first.name, value=lambda hit: first.value(hit.record), link=lambda hit: first.link(hit.record)),  # type: ignore[misc] # it has one
+            Column(name="score", value=lambda hit: hit.score, kind="share"),
+            *(_of_hit(column) for column in others),
+        ),
+        rows=found,
+        empty="No record has these words, or one like them.",
+    )
+
+
+def _of_hit(column: Column) -> Column:
+    return Column(
+        name=column.name, value=lambda hit: column.value(hit.record), kind=column.kind, is_minor=column.is_minor
+    )
+
+
+async def record(visit: Visit) -> Response:
+    """Show a record: what is known of it, what is in it, and what happened to it."""
+    record_id = visit.step("record_id")
+    found = await visit.context.fetch_wm_record(record_id, include_archived=True)
+    preview, actions = await asyncio.gather(
+        part(_preview(visit, found)),
+        part(take(visit.context.list_wm_record_actions(record_id), visit.limit)),
+    )
+    rows, has_more = actions.value or ([], False)
+    return visit.render(
+        "record.html",
+        here="memory",
+        title=found.name or "Record",
+        record=found,
+        preview=preview,
+        actions_trouble=actions.trouble,
+        actions=Table(
+            name="actions",
+            title="What happened to it",
+            columns=(
+                Column(name="at", value=lambda one: one.created_at, kind="time"),
+                Column(name="what", value=lambda one: one.kind, kind="state"),
+                Column(name="by", value=lambda one: one.principal),
+                Column(name="details", value=lambda one: "" if one.details_json == "{}" else one.details_json),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="Nothing is written down.",
+        ),
+        facts=facts(
+            [
+                ("Type", found.memory_type),
+                ("Subtype", found.subtype),
+                ("Purpose", found.semantic_purpose),
+                ("Content type", found.content_type),
+                ("State", found.status),
+                ("Description", found.description),
+                ("Reasoning", found.reasoning),
+                ("Tags", ", ".join(found.tags)),
+                ("Stored in", found.provider),
+                ("sha256", found.sha256),
+                ("Index", " ".join(filter(None, (found.index_state, found.index_error)))),
+                ("Text", " ".join(filter(None, (found.text_state, found.text_error)))),
+                ("App", found.app_id),
+                ("Agent bundle", found.agent_bundle_id),
+                ("Owner", found.owner_user_id),
+                ("Created by", found.created_by),
+                ("Created", found.created_at),
+                ("Updated", found.updated_at),
+                ("Expires", found.expires_at),
+                ("Version", found.version),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "fetch_wm_record", record_id),
+            shell=code.shell("wm", "get", record_id, o=""),
+        ),
+        archive_code=code.Code(
+            python=code.python("context", "delete_wm_record", record_id), shell=code.shell("wm", "delete", record_id)
+        ),
+    )
+
+
+async def _preview(visit: Visit, found: Record) -> tuple[str, str]:
+    """Return what kind of preview there is, "text", "json", "picture" or "none", and its text."""
+    if found.content_json:
+        return "json", found.content_json
+    if found.content_text:
+        return "text", found.content_text
+    if not found.blob_key:
+        return "none", "It has no content."
+    start = await _beginning(visit, found, PREVIEW_BYTES)
+    if _picture_type(start):
+        is_small = found.size_bytes <= PICTURE_BYTES_MAX
+        return ("picture", "") if is_small else ("none", "The picture is too large to be shown.")
+    is_text = found.content_type.startswith(_TEXTS) or found.memory_type.startswith(_TEXTS)
+    if not is_text and b"\0" in start[:4096]:
+        return "none", "It is no text. Download it to look at it."
+    shown = start.decode("utf-8", "replace")
+    more = f"\n… ({found.size_bytes:,} bytes in all)" if found.size_bytes > len(start) else ""
+    return "text", shown + more
+
+
+async def _beginning(visit: Visit, found: Record, size_bytes: int) -> bytes:
+    length = min(size_bytes, found.size_bytes)
+    if not length:
+        return b""
+    reader = await visit.context.get_blob(found.working_memory_id, length_bytes=length, include_archived=True)
+    async with reader:
+        return b"".join([chunk async for chunk in reader])
+
+
+def _picture_type(start: bytes) -> str:
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in _PICTURES if start.startswith(magic)), "")
+
+
+async def picture(visit: Visit) -> Response:
+    """Return a picture for the page, if it is one by its own first bytes."""
+    found = await visit.context.fetch_wm_record(visit.step("record_id"), include_archived=True)
+    if found.size_bytes > PICTURE_BYTES_MAX:
+        raise FailedPrecondition("the picture is too large to be shown")
+    data = await _beginning(visit, found, PICTURE_BYTES_MAX)
+    if not (kind := _picture_type(data)):
+        raise FailedPrecondition("it is no picture that is shown here")
+    return Response(data, media_type=kind, headers={"content-security-policy": CONTENT_POLICY})
+
+
+async def content(visit: Visit) -> Response:
+    """Return the content of a record as a file to keep; nothing of it is ever shown as a page."""
+    record_id = visit.step("record_id")
+    found = await visit.context.fetch_wm_record(record_id, include_archived=True)
+    name = quote(found.name or record_id, safe="", errors="replace")
+    headers = {
+        "content-disposition": f"attachment; filename*=UTF-8''{name}",
+        "content-security-policy": CONTENT_POLICY,
+    }
+    if not found.blob_key:
+        inline = (found.content_json or found.content_text).encode("utf-8", "backslashreplace")
+        return Response(inline, media_type="application/octet-stream", headers=headers)
+    reader = await visit.context.get_blob(record_id, include_archived=True)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        async with reader:
+            async for chunk in reader:
+                yield chunk
+
+    headers["content-length"] = str(reader.size_bytes)
+    return StreamingResponse(chunks(), media_type="application/octet-stream", headers=headers)
+
+
+async def upload(visit: Visit) -> Response:
+    """Keep a file."""
+    form = await visit.form()
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise InvalidArgument("choose a file", field="file")
+    node_id = str(form.get("node", "")).strip()
+    kind = str(form.get("type", "")).strip()
+    made = await visit.context.upload_blob(
+        file.file,
+        name=file.filename[-500:],
+        memory_type=kind or "file",
+        description=str(form.get("description", "")),
+        content_type=(file.content_type or "")[:100],
+        entity_node_id=node_id or None,
+    )
+    return visit.redirect(f"/records/{made.working_memory_id}", "It is kept: its bytes are durable.")
+
+
+async def archive(visit: Visit) -> Response:
+    """Archive a record, which can be brought back."""
+    record_id = visit.step("record_id")
+    await visit.context.delete_wm_record(record_id)
+    return visit.redirect(f"/records/{record_id}", "It is archived: nobody finds it, and it can be brought back.")
+
+
+async def restore(visit: Visit) -> Response:
+    """Bring an archived record back."""
+    record_id = visit.step("record_id")
+    await visit.context.restore_wm_record(record_id)
+    return visit.redirect(f"/records/{record_id}", "It is back.")

@@ -1,0 +1,445 @@
+"""Windows: what a model sees of a context, within a budget, and how it came to be so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from contextkeep import Checkpoint, Context, CostEstimate, FoldReceipt, PackPart, Window, WindowStats
+from contextkeep.errors import InvalidArgument
+from contextkeep_console import charts, code
+from contextkeep_console.pages.contexts import window_columns
+from contextkeep_console.rendering import query
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, everything, take
+
+CONTEXTS_LOOKED_AT = 20  # whose windows the index shows
+STEPS_AHEAD = 1_000
+FOLDS_MAX = 500
+ZONES = {  # in the order of a pack
+    "system": "system prompt and tools",
+    "pins": "pins",
+    "note": "how to read it",
+    "digests": "digests of segments",
+    "segments": "segments of old steps",
+    "state": "state of the work",
+    "masked": "steps, results masked",
+    "verbatim": "steps, as they were",
+    "recalled": "recalled",
+}
+_COUNTED = ("tool", "entity")
+TABS = (("", "Window"), ("/pack", "Pack"), ("/state", "State and checkpoints"))
+
+
+async def index(visit: Visit) -> Response:
+    """List the windows of the newest contexts, or of one."""
+    asked = visit.asked("context")
+    rows: list[tuple[Context | None, Window]] = []
+    if asked:
+        rows = [(None, one) for one in await everything(visit.context.list_windows(asked, **visit.whose), 16)]
+    else:
+        contexts: list[Context]
+        contexts, _ = await take(
+            visit.context.list_contexts(page_size=CONTEXTS_LOOKED_AT, **visit.whose), CONTEXTS_LOOKED_AT
+        )
+        found = await asyncio.gather(
+            *(everything(visit.context.list_windows(one.context_id, **visit.whose), 16) for one in contexts)
+        )
+        rows = [(context, one) for context, windows in zip(contexts, found, strict=True) for one in windows]
+    of_context = Column(
+        name="context",
+        value=lambda row: (row[0].title if row[0] else "") or row[1].context_id,
+        link=lambda row: f"/contexts/{row[1].context_id}",
+    )
+    table = Table(
+        name="windows",
+        title="Windows",
+        columns=(*(_of_second(column) for column in window_columns()), of_context),
+        rows=rows,
+        empty=(
+            "No window is open on it."
+            if asked
+            else f"None of the {CONTEXTS_LOOKED_AT} newest contexts has a window. Open one as below, or name a context."
+        ),
+    )
+    return visit.render(
+        "windows.html",
+        here="windows",
+        title="Windows",
+        table=table,
+        looked_at=CONTEXTS_LOOKED_AT,
+        code=code.Code(
+            python=code.python_each("context", "list_windows", asked or "CONTEXT", **visit.whose),
+            shell=code.shell("window", "list", asked or "CONTEXT"),
+        ),
+        begin=code.Code(
+            python=code.python("context", "open_window", asked or "CONTEXT", "gpt-5", system_prompt="Be brief."),
+            shell=code.shell("window", "open", asked or "CONTEXT", "gpt-5", system="Be brief."),
+        ),
+    )
+
+
+def _of_second(column: Column) -> Column:
+    link = column.link
+    return Column(
+        name=column.name,
+        value=lambda row: column.value(row[1]),
+        kind=column.kind,
+        link=(lambda row: link(row[1])) if link else None,
+        is_minor=column.is_minor,
+    )
+
+
+async def show(visit: Visit) -> Response:
+    """Show a window in numbers: zones, folds, cost."""
+    window_id = visit.step("window_id")
+    window = await visit.context.get_window(window_id, **visit.whose)
+    stats, lineage, cost = await asyncio.gather(
+        part(visit.context.window_stats(window_id, **visit.whose)),
+        part(everything(visit.context.get_lineage(window_id, **visit.whose), FOLDS_MAX)),
+        part(visit.context.estimate_cost(window_id, steps=STEPS_AHEAD, **visit.whose)),
+    )
+    return visit.render(
+        "window.html",
+        here="windows",
+        title=f"Window for {window.model}",
+        window=window,
+        tabs=TABS,
+        tab="",
+        stats=stats,
+        cost=cost,
+        steps_ahead=STEPS_AHEAD,
+        zones=_zones(window, stats.value) if stats.value else None,
+        sawtooth=_sawtooth(window, stats.value, lineage.value or []) if stats.value else None,
+        costs=_costs(cost.value) if cost.value else None,
+        levels=_levels(stats.value) if stats.value else None,
+        folds=_folds(lineage.value or []),
+        lineage=lineage,
+        facts=facts(
+            [
+                ("Model", window.model),
+                ("Messages as", window.message_format),
+                ("Counted by", f"{window.tokens_family}{' (estimated)' if window.tokens_are_estimated else ''}"),
+                ("Limit", f"{window.token_limit:,} of {window.context_tokens:,} tokens"),
+                ("Goal", window.goal),
+                ("Profile", window.compression_profile),
+                ("Steps read", f"{window.step_count:,}, up to message {window.reached_seq:,}"),
+                ("In summaries", f"{window.left_out_count:,} steps"),
+                ("Epoch", window.epoch),
+                ("Left out by rollbacks", ", ".join(window.left_out_refs)),
+                ("Owner", window.owner_user_id),
+                ("Created", window.created_at),
+                ("Updated", window.updated_at),
+                ("Closed", "yes" if window.is_closed else ""),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "window_stats", window_id, **visit.whose),
+            shell=code.shell("window", "stats", window_id),
+        ),
+    )
+
+
+def _zones(window: Window, stats: WindowStats) -> charts.Stack:
+    return charts.stack(
+        "Tokens by zone, as the last pack had them",
+        {ZONES.get(zone, zone): float(tokens) for zone, tokens in stats.tokens_by_zone.items()},
+        unit="tokens",
+        whole=window.token_limit,
+    )
+
+
+def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]) -> charts.Line | None:
+    """Return how full the window was: from fold to fold, as their receipts say it."""
+    done = sorted((one for one in lineage if one.created_at is not None), key=lambda one: one.epoch)
+    points: list[tuple[float, float]] = [(0.0, 0.0)]
+    for one in done:
+        points += [(one.step_count, one.tokens_before), (one.step_count, one.tokens_after)]
+    points.append((max(window.step_count, points[-1][0]), stats.tokens))
+    if len(points) < 3 and not stats.tokens:
+        return None
+    folds = len(done)
+    return charts.line(
+        "Tokens of a pack over the steps",
+        points,
+        x_name="steps",
+        y_name="tokens",
+        description=(
+            f"The prefix broke {folds} {'time' if folds == 1 else 'times'} in {window.step_count:,} steps;"
+            f" {stats.tokens:,} tokens now, {window.token_limit:,} at most."
+        ),
+        marks=[
+            (
+                one.step_count,
+                one.tokens_after,
+                f"epoch {one.epoch}, {one.reason}: {one.tokens_before:,} to {one.tokens_after:,}",
+            )
+            for one in done
+        ],
+        limit=window.token_limit,
+        limit_text="limit",
+    )
+
+
+def _costs(cost: CostEstimate) -> charts.Bars:
+    ahead = {
+        "this window": cost.ahead.base_tokens,
+        "one that leaves out the older half": cost.sliding.base_tokens,
+    }
+    saved = 1 - cost.ahead.base_tokens / cost.sliding.base_tokens if cost.sliding.base_tokens else 0
+    return charts.bars(
+        f"Cost of the next {STEPS_AHEAD:,} steps, in tokens that no cache is asked for",
+        ahead,
+        unit="tokens",
+        description=f"{saved:.0%} less than a window that slides, with {cost.folds} folds." if saved > 0 else "",
+    )
+
+
+def _levels(stats: WindowStats) -> Table:
+    return Table(
+        name="levels",
+        title="What each zone shows of the log",
+        columns=(
+            Column(name="zone", value=lambda one: ZONES.get(one.zone, one.zone)),
+            Column(name="steps", value=lambda one: one.step_count, kind="number"),
+            Column(name="tokens of the log", value=lambda one: one.log_tokens, kind="number"),
+            Column(name="tokens shown", value=lambda one: one.tokens, kind="number"),
+            Column(name="times fewer", value=lambda one: round(one.ratio, 1), kind="share"),
+        ),
+        rows=stats.levels,
+        empty="The window has read no step yet. Pack it.",
+    )
+
+
+def _folds(lineage: Sequence[FoldReceipt]) -> Table:
+    return Table(
+        name="folds",
+        title="Folds and other breaks of the prefix",
+        columns=(
+            Column(name="epoch", value=lambda one: one.epoch, kind="number"),
+            Column(name="reason", value=lambda one: one.reason, kind="state"),
+            Column(name="step", value=lambda one: one.step_count, kind="number"),
+            Column(name="before", value=lambda one: one.tokens_before, kind="number"),
+            Column(name="after", value=lambda one: one.tokens_after, kind="number"),
+            Column(name="breaks in", value=lambda one: one.first_change, is_minor=True),
+            Column(name="kept", value=lambda one: one.tokens_kept, kind="number", is_minor=True),
+            Column(name="pays after", value=lambda one: one.pays_after_steps, kind="number", is_minor=True),
+            Column(name="rules", value=lambda one: one.rules, is_minor=True),
+            Column(name="at", value=lambda one: one.created_at, kind="time"),
+        ),
+        rows=lineage,
+        empty="The prefix has never been broken: all packs begin alike, and a vendor's cache keeps them.",
+    )
+
+
+async def pack(visit: Visit) -> Response:
+    """Show part by part what the last pack had, each with the way to its original."""
+    window_id = visit.step("window_id")
+    window, explained = await asyncio.gather(
+        visit.context.get_window(window_id, **visit.whose), visit.context.explain_pack(window_id, **visit.whose)
+    )
+    return _pack(visit, window, explained.parts, None)
+
+
+async def pack_now(visit: Visit) -> Response:
+    """Pack the window, as a program would, and show what a model would see."""
+    window_id = visit.step("window_id")
+    made = await visit.context.pack(window_id, without_recall=True, **visit.whose)
+    window, explained = await asyncio.gather(
+        visit.context.get_window(window_id, **visit.whose), visit.context.explain_pack(window_id, **visit.whose)
+    )
+    return _pack(visit, window, explained.parts, made)
+
+
+def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) -> Response:
+    table = Table(
+        name="parts",
+        title="Parts, in the order in which a model reads them",
+        columns=(
+            Column(name="zone", value=lambda one: ZONES.get(one.zone, one.zone), kind="state"),
+            Column(name="level", value=lambda one: one.level or "", is_minor=True),
+            Column(name="steps", value=_steps),
+            Column(name="tokens", value=lambda one: one.tokens, kind="number"),
+            Column(
+                name="original",
+                value=lambda one: one.ref,
+                link=lambda one: f"/windows/{window.window_id}/original{query({'ref': one.ref})}" if one.ref else "",
+            ),
+        ),
+        rows=parts,
+        empty="It was never packed. Pack it now.",
+    )
+    return visit.render(
+        "pack.html",
+        here="windows",
+        title="Pack",
+        window=window,
+        tabs=TABS,
+        tab="/pack",
+        table=table,
+        pack=made,
+        blocks=_blocks(made.messages_json) if made else [],
+        code=code.Code(
+            python=code.python("context", "pack", window.window_id, **visit.whose),
+            shell=code.shell("window", "pack", window.window_id, body=True),
+        ),
+    )
+
+
+def _steps(one: PackPart) -> str:
+    if not one.step_from:
+        return ""
+    return str(one.step_from) if one.step_from == one.step_to else f"{one.step_from} to {one.step_to}"
+
+
+def _blocks(messages_json: str) -> list[tuple[str, str]]:
+    """Return the pieces of a request, each with who says it, whatever vendor's it is."""
+    body = json.loads(messages_json)
+    blocks: list[tuple[str, str]] = []
+    if isinstance(body, list):
+        body = {"messages": body}
+    for name, value in body.items():
+        if name in {"messages", "input", "contents"} and isinstance(value, list):
+            for one in value:
+                said = one if isinstance(one, dict) else {"content": one}
+                who = str(said.get("role") or said.get("type") or "")
+                content = said.get("content") or said.get("parts") or {k: v for k, v in said.items() if k != "role"}
+                blocks.append((who, content if isinstance(content, str) else _text_of(content)))
+        else:
+            blocks.append((name, value if isinstance(value, str) else _text_of(value)))
+    return blocks
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, list) and all(
+        isinstance(one, dict) and set(one) - {"cache_control"} == {"type", "text"} for one in content
+    ):
+        return "\n\n".join(one["text"] for one in content)
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+async def state(visit: Visit) -> Response:
+    """Show the state of the work, the pins, and the ways back."""
+    window_id = visit.step("window_id")
+    window, entries, checkpoints = await asyncio.gather(
+        visit.context.get_window(window_id, **visit.whose),
+        visit.context.get_state(window_id, **visit.whose),
+        part(everything(visit.context.list_checkpoints(window_id, **visit.whose), FOLDS_MAX)),
+    )
+    original = f"/windows/{window_id}/original"
+    columns = (
+        Column(name="section", value=lambda one: one.section, kind="state"),
+        Column(name="key", value=lambda one: one.key),
+        Column(name="text", value=lambda one: one.text),
+        Column(name="value", value=lambda one: one.value),
+        Column(
+            name="said in",
+            value=lambda one: one.ref or one.source,
+            link=lambda one: f"{original}{query({'ref': one.ref})}" if one.ref else "",
+        ),
+        Column(name="last step", value=lambda one: one.last_step or "", kind="number", is_minor=True),
+    )
+    table = Table(
+        name="state",
+        title="State of the work",
+        columns=columns,
+        rows=[one for one in entries if one.section not in {*_COUNTED, "pin"}],
+        empty="Nothing is known of the work yet: rules read it from the log, and patch_state says it.",
+    )
+    counted = Table(
+        name="counted",
+        title="Tools and entities that steps speak of",
+        columns=columns,
+        rows=[one for one in entries if one.section in _COUNTED],
+        empty="No tool was called, and nothing is named twice.",
+    )
+    back: Sequence[Checkpoint] = checkpoints.value or []
+    return visit.render(
+        "window_state.html",
+        here="windows",
+        title="State",
+        window=window,
+        tabs=TABS,
+        tab="/state",
+        table=table,
+        counted=counted,
+        pins=[one for one in entries if one.section == "pin"],
+        checkpoints=back,
+        checkpoints_trouble=checkpoints.trouble,
+        code=code.Code(
+            python=code.python_each("context", "get_state", window_id, **visit.whose),
+            shell=code.shell("window", "state", window_id),
+        ),
+        pin_code=code.Code(
+            python=code.python("context", "pin", window_id, "Answer in French.", **visit.whose),
+            shell=code.shell("window", "pin", window_id, "Answer in French."),
+        ),
+        checkpoint_code=code.Code(
+            python=code.python("context", "create_checkpoint", window_id, "before the upgrade", **visit.whose),
+            shell=code.shell("window", "checkpoint", window_id, label="before the upgrade"),
+        ),
+    )
+
+
+async def original(visit: Visit) -> Response:
+    """Show what a ref stands for."""
+    window_id, ref = visit.step("window_id"), visit.asked("ref")
+    if not ref:
+        raise InvalidArgument("name a ref, such as m3/1", field="ref")
+    found = await visit.context.expand(window_id, ref, **visit.whose)
+    return visit.render(
+        "original.html",
+        here="windows",
+        title=f"Original of {ref[:60]}",
+        window_id=window_id,
+        ref=ref,
+        found=found,
+        code=code.Code(
+            python=code.python("context", "expand", window_id, ref, **visit.whose),
+            shell=code.shell("window", "expand", window_id, ref),
+        ),
+    )
+
+
+async def pin(visit: Visit) -> Response:
+    """Pin a text."""
+    form = await visit.form()
+    window_id = visit.step("window_id")
+    await visit.context.pin(window_id, str(form.get("text", "")), ref=str(form.get("ref", "")), **visit.whose)
+    return visit.redirect(f"/windows/{window_id}/state", "It is pinned: every pack has it from now on.")
+
+
+async def unpin(visit: Visit) -> Response:
+    """Take a pin away."""
+    form = await visit.form()
+    window_id = visit.step("window_id")
+    await visit.context.unpin(window_id, str(form.get("pin", "")), **visit.whose)
+    return visit.redirect(f"/windows/{window_id}/state", "The pin is gone.")
+
+
+async def checkpoint(visit: Visit) -> Response:
+    """Keep a way back."""
+    form = await visit.form()
+    window_id = visit.step("window_id")
+    made = await visit.context.create_checkpoint(window_id, str(form.get("label", "")), **visit.whose)
+    return visit.redirect(f"/windows/{window_id}/state", f"Checkpoint {made.number} is kept.")
+
+
+async def rollback(visit: Visit) -> Response:
+    """Go back to a checkpoint, if the log is as the visitor saw it."""
+    form = await visit.form()
+    window_id = visit.step("window_id")
+    numbers = [str(form.get(name, "")) for name in ("checkpoint", "last_seq")]
+    if form.get("sure") != "yes" or not all(each.isdecimal() for each in numbers):
+        raise InvalidArgument("say that you are sure, and to which checkpoint", field="sure")
+    number, last_seq = map(int, numbers)
+    done = await visit.context.rollback(window_id, number, expected_last_seq=last_seq, **visit.whose)
+    return visit.redirect(
+        f"/windows/{window_id}/state",
+        f"Rolled back to checkpoint {number}: {done.left_out_message_count} messages are left out since.",
+    )

@@ -1,0 +1,108 @@
+"""Templates, and how values look in them: times, sizes, JSON, text that somebody wrote."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from contextkeep_console.tables import plain
+
+TEXT_CHARS_MAX = 20_000  # of one text on a page
+_CELL_CHARS_MAX = 160
+
+
+def environment() -> Environment:
+    """Return the templates. All that they print is escaped."""
+    made = Environment(
+        loader=PackageLoader("contextkeep_console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        cell=cell, number=number, pretty=pretty, query=query, short_id=short_id, size=size, text=text, when=when
+    )
+    made.filters["path"] = path
+    return made
+
+
+def when(value: datetime | None) -> Markup:
+    """Return a time, to the second, in UTC; the browser's script says when that is here."""
+    if value is None:
+        return Markup("-")
+    said = value.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        said.isoformat().replace("+00:00", "Z"), said.strftime("%Y-%m-%d %H:%M:%S")
+    )
+
+
+def size(value: int | None) -> str:
+    """Return a size with its unit."""
+    if value is None:
+        return "-"
+    amount = float(value)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """Return a number in groups of three."""
+    if value is None:
+        return "-"
+    return f"{value:,.{digits}f}"
+
+
+def pretty(value: Any) -> str:
+    """Return JSON for people: a text that holds some, or a value."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return text(value)
+    try:
+        return text(json.dumps(plain(value), ensure_ascii=False, indent=2))
+    except (ValueError, RecursionError):
+        return text(str(value))
+
+
+def text(value: str, chars_max: int = TEXT_CHARS_MAX) -> str:
+    """Return a text as a page can show it: not too long, and what breaks UTF-8 spelled out."""
+    cut = value if len(value) <= chars_max else f"{value[:chars_max]}… ({len(value):,} characters)"
+    return cut.encode("utf-8", "backslashreplace").decode()
+
+
+def cell(value: Any) -> str:
+    """Return a value for a cell of a table, shortened."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        value = ", ".join(value)
+    said = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return text(said if len(said) <= _CELL_CHARS_MAX else f"{said[:_CELL_CHARS_MAX]}…")
+
+
+def short_id(value: str) -> str:
+    """Return the end of an id, which tells those of one minute apart; the beginning is a time."""
+    return f"…{value[-8:]}" if len(value) == 36 else value
+
+
+def path(value: str) -> str:
+    """Return a text as one step of an address."""
+    return quote(value, safe="", errors="replace")
+
+
+def query(given: dict[str, Any]) -> Markup:
+    """Return the values that are not empty as the query of an address."""
+    said = {name: value for name, value in given.items() if value not in (None, "")}
+    return escape(f"?{urlencode(said, errors='replace')}") if said else Markup("")

@@ -1,0 +1,115 @@
+"""What the environment may say, checked before anything listens."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+HOST, PORT = "127.0.0.1", 50080
+
+
+class SettingsError(Exception):
+    """The console cannot start like this; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the console listens, and what it shows."""
+
+    host: str = HOST
+    port: int = PORT
+    public_url: str = ""  # as browsers reach it, if that is not where it listens
+    certificate_path: str = ""  # PEM, with its key in the next one: TLS
+    key_path: str = ""
+    allow_insecure: bool = False  # beyond loopback without TLS of its own
+    context_address: str | None = None  # None: as the client finds it
+    entity_address: str | None = None
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers reach it by TLS, so that a cookie needs never go without."""
+        return bool(self.certificate_path) or self.public_url.startswith("https://")
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names that requests may call it by: another one is a page of somebody else, by its own DNS."""
+        names = {"127.0.0.1", "localhost", "::1"}
+        if not is_loopback(self.host) and self.host not in {"0.0.0.0", "::"}:  # noqa: S104 - what it is not
+            names.add(self.host.lower())
+        if self.public_url:
+            names.add((urlsplit(self.public_url).hostname or "").lower())
+        return frozenset(names)
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Settings:
+        """Return what the variables say.
+
+        Raises:
+            SettingsError: one of them is wrong, or it would listen beyond this machine in plaintext.
+        """
+        said = {name: environment.get(name, "").strip() for name in VARIABLES}
+        settings = cls(
+            host=said["CONSOLE_HOST"] or HOST,
+            port=_port(said["CONSOLE_PORT"] or str(PORT)),
+            public_url=_url(said["CONSOLE_PUBLIC_URL"]),
+            certificate_path=said["TLS_CERTIFICATE_PATH"],
+            key_path=said["TLS_KEY_PATH"],
+            allow_insecure=said["ALLOW_INSECURE"].lower() in {"1", "true", "yes", "on"},
+            context_address=said["CONTEXT_SERVICE_ADDRESS"] or None,
+            entity_address=said["ENTITY_SERVICE_ADDRESS"] or None,
+        )
+        settings.check()
+        return settings
+
+    def check(self) -> None:
+        """Refuse what is not safe.
+
+        Raises:
+            SettingsError: it is not.
+        """
+        if bool(self.certificate_path) != bool(self.key_path):
+            raise SettingsError("TLS needs both TLS_CERTIFICATE_PATH and TLS_KEY_PATH")
+        if not (is_loopback(self.host) or self.certificate_path or self.allow_insecure):
+            raise SettingsError(
+                f"keys would go to {self.host} in plaintext: set TLS_CERTIFICATE_PATH and TLS_KEY_PATH, or"
+                " ALLOW_INSECURE=true where something in front of it speaks TLS"
+            )
+
+
+VARIABLES = (
+    "CONSOLE_HOST",
+    "CONSOLE_PORT",
+    "CONSOLE_PUBLIC_URL",
+    "TLS_CERTIFICATE_PATH",
+    "TLS_KEY_PATH",
+    "ALLOW_INSECURE",
+    "CONTEXT_SERVICE_ADDRESS",
+    "ENTITY_SERVICE_ADDRESS",
+)
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine reaches what listens there."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 <= int(text) <= 65535:
+        raise SettingsError(f"CONSOLE_PORT={text} is not a port: a number from 1 to 65535, or 0 for any free one")
+    return int(text)
+
+
+def _url(text: str) -> str:
+    if not text:
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise SettingsError(f"CONSOLE_PUBLIC_URL={text} is not like https://console.example.com")
+    return text.rstrip("/")

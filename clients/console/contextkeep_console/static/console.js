@@ -1,0 +1,148 @@
+// What the pages do beyond links and forms; each works without it. Compiled by `make proto` into static/console.js.
+/** Copy a text, and show that it was. */
+function copying() {
+    document.addEventListener("click", (event) => {
+        const target = event.target instanceof Element ? event.target.closest("[data-copy]") : null;
+        if (target === null || String(window.getSelection()) !== "")
+            return;
+        navigator.clipboard?.writeText(target.innerText).then(() => {
+            target.classList.add("copied");
+            window.setTimeout(() => target.classList.remove("copied"), 600);
+        }, () => undefined);
+    });
+}
+/** "/" goes to the search box; Escape leaves it; "g" and a letter go to a page. */
+function keys() {
+    const pages = {
+        o: "/", c: "/contexts", w: "/windows", g: "/graph", m: "/memory", h: "/history", r: "/mappings", s: "/sources",
+    };
+    let going = false;
+    document.addEventListener("keydown", (event) => {
+        const target = event.target;
+        const writes = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+        if (event.key === "Escape" && target instanceof HTMLInputElement && target.matches("[data-search]"))
+            target.blur();
+        if (writes || event.ctrlKey || event.metaKey || event.altKey)
+            return;
+        if (event.key === "/") {
+            event.preventDefault();
+            document.querySelector("[data-search]")?.focus();
+        }
+        else if (going && pages[event.key] !== undefined) {
+            window.location.assign(pages[event.key]);
+        }
+        going = event.key === "g" && !going;
+    });
+}
+/** What a cell is sorted by: a time, a number, or its text. */
+function sortKey(row, column) {
+    const cell = row.cells[column];
+    const time = cell?.querySelector("time");
+    if (time)
+        return Date.parse(time.dateTime);
+    const text = cell?.innerText.trim() ?? "";
+    if (cell?.matches(".k-number, .k-share, .k-size") !== true)
+        return text.toLowerCase();
+    const [digits = "", unit = ""] = text.replaceAll(",", "").split(" ");
+    const scale = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+    const value = Number.parseFloat(digits) * (scale[unit] ?? 1);
+    return Number.isNaN(value) ? -Infinity : value;
+}
+/** Sort the rows of a table that are shown, by the head that is clicked. */
+function sorting() {
+    for (const table of document.querySelectorAll("table[data-sort]")) {
+        const heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+        heads.forEach((head, column) => {
+            const button = document.createElement("button");
+            button.type = "button";
+            button.textContent = head.textContent;
+            head.replaceChildren(button);
+            button.addEventListener("click", () => {
+                const descending = head.getAttribute("aria-sort") === "ascending";
+                for (const other of heads)
+                    other.removeAttribute("aria-sort");
+                head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+                const body = table.tBodies[0];
+                if (body === undefined)
+                    return;
+                const rows = [...body.rows].map((row) => ({ row, key: sortKey(row, column) }));
+                rows.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (descending ? -1 : 1));
+                body.append(...rows.map(({ row }) => row));
+            });
+        });
+    }
+}
+/** Ask again for what changes by itself, while somebody looks. */
+function living() {
+    for (const part of document.querySelectorAll("[data-live]")) {
+        const again = async () => {
+            if (document.hidden)
+                return;
+            try {
+                const answer = await fetch(part.dataset["live"], { redirect: "error" });
+                if (!answer.ok)
+                    throw new Error(String(answer.status));
+                const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+                part.replaceChildren(...parsed.body.childNodes);
+            }
+            catch {
+                const away = document.createElement("p");
+                away.className = "trouble lost";
+                away.textContent = "The console does not answer, or the session has ended. Load the page again.";
+                part.replaceChildren(away);
+            }
+        };
+        window.setInterval(() => void again(), Number(part.dataset["seconds"] ?? "10") * 1000);
+    }
+}
+/** Say in a title when a time is here, not in UTC. */
+function times() {
+    for (const time of document.querySelectorAll("time")) {
+        const when = new Date(time.dateTime);
+        if (!Number.isNaN(when.getTime()))
+            time.title = `${when.toLocaleString()} (here); ${time.dateTime}`;
+    }
+}
+/** Show how far an upload is. */
+function uploads() {
+    for (const form of document.querySelectorAll("form[data-upload]")) {
+        const progress = form.querySelector("progress");
+        form.addEventListener("submit", (event) => {
+            if (progress === null)
+                return;
+            event.preventDefault();
+            progress.hidden = false;
+            const request = new XMLHttpRequest();
+            request.upload.addEventListener("progress", (sent) => {
+                if (sent.lengthComputable)
+                    progress.value = (100 * sent.loaded) / sent.total;
+            });
+            request.addEventListener("load", () => {
+                if (request.status < 400) {
+                    window.location.assign(request.responseURL);
+                    return;
+                }
+                const answer = new DOMParser().parseFromString(request.responseText, "text/html");
+                const trouble = answer.querySelector(".trouble") ?? document.createElement("p");
+                if (trouble.textContent === "")
+                    trouble.textContent = request.responseText;
+                trouble.classList.add("trouble");
+                form.querySelector(".trouble")?.remove();
+                form.append(trouble);
+                progress.hidden = true;
+            });
+            request.addEventListener("error", () => {
+                progress.hidden = true;
+            });
+            request.open("POST", form.action);
+            request.send(new FormData(form));
+        });
+    }
+}
+copying();
+keys();
+sorting();
+living();
+times();
+uploads();
+export {};

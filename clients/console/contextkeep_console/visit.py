@@ -1,0 +1,208 @@
+"""One request of somebody who has signed in: what is asked, with whose key, and how it is answered."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from jinja2 import Environment
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import InvalidArgument, PermissionDenied
+from contextkeep_console.session import Session
+from contextkeep_console.tables import ROWS, ROWS_MAX, Table
+from contextkeep_console.trouble import Trouble
+
+T = TypeVar("T")
+
+NAVIGATION = (
+    ("overview", "/", "Overview"),
+    ("contexts", "/contexts", "Contexts"),
+    ("windows", "/windows", "Windows"),
+    ("graph", "/graph", "Graph"),
+    ("memory", "/memory", "Working memory"),
+    ("history", "/history", "History"),
+    ("mappings", "/mappings", "Mappings"),
+    ("sources", "/sources", "Sources"),
+)
+
+
+class Visit:
+    """A request of a session."""
+
+    def __init__(self, request: Request, session: Session, templates: Environment) -> None:
+        self.request = request
+        self.session = session
+        self._templates = templates
+
+    @property
+    def context(self) -> AsyncContextClient:
+        """The client of the Context Service, with the visitor's key."""
+        return self.session.context
+
+    @property
+    def graph(self) -> AsyncEntityClient:
+        """The client of the Entity Service, with the visitor's key."""
+        return self.session.graph
+
+    @property
+    def whose(self) -> Any:
+        """The keyword that tells a method for whom the visitor calls."""
+        return self.session.whose
+
+    def step(self, name: str) -> str:
+        """Return a step of the address: an id, mostly."""
+        return str(self.request.path_params[name])
+
+    def asked(self, name: str, default: str = "") -> str:
+        """Return what the address asks for under a name."""
+        return self.request.query_params.get(name, default).strip()
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """Return a number that the address asks for, from 0 to `most`."""
+        asked = self.asked(name)
+        return min(int(asked), most) if asked.isdecimal() and len(asked) < 19 else default
+
+    def document(self, name: str) -> dict[str, Any] | None:
+        """Return a JSON object that the address asks for; None: it asks for none.
+
+        Raises:
+            InvalidArgument: it is none.
+        """
+        return document(self.asked(name), name)
+
+    def time(self, name: str) -> datetime | None:
+        """Return a time that the address asks for, in UTC unless it says otherwise; None: it asks for none.
+
+        Raises:
+            InvalidArgument: it is none.
+        """
+        asked = self.asked(name)
+        if not asked:
+            return None
+        try:
+            said = datetime.fromisoformat(asked)
+        except ValueError:
+            raise InvalidArgument(f"{name} is no time: write it as 2026-01-31T12:00", field=name) from None
+        return said if said.tzinfo else said.replace(tzinfo=UTC)
+
+    @property
+    def limit(self) -> int:
+        """How many rows of a table are asked for."""
+        if self.asked("export"):
+            return ROWS_MAX
+        return max(1, self.number("limit", ROWS, ROWS_MAX))
+
+    async def form(self) -> FormData:
+        """Return the form that was sent.
+
+        Raises:
+            PermissionDenied: it is not from a page of this session.
+        """
+        form = await self.request.form(max_files=1, max_fields=100, max_part_size=2 * 1024 * 1024)
+        token = form.get("token")
+        if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.session.form_token.encode()):
+            raise PermissionDenied("the form is of another session: load the page again")
+        return form
+
+    def render(self, template: str, *, here: str = "", title: str = "", status: int = 200, **values: Any) -> Response:
+        """Return a page; or one of its tables as a file, if that is asked for.
+
+        Args:
+            template: Its file.
+            here: The part of the navigation that it is in.
+            title: Of the browser's tab.
+            status: Of HTTP.
+            **values: What it shows.
+        """
+        if kind := self.asked("export"):
+            tables = [value for value in values.values() if isinstance(value, Table)]
+            for table in tables:
+                if table.name == self.asked("table", table.name):
+                    return table.exported(kind)
+        note, self.session.note = self.session.note, ""
+        page = self._templates.get_template(template).render(
+            **values,
+            here=here,
+            title=title,
+            note=note,
+            session=self.session,
+            navigation=NAVIGATION,
+            address=self.request.url.path,
+            asked=dict(self.request.query_params),
+        )
+        return HTMLResponse(page, status)
+
+    def problem(self, trouble: Trouble) -> Response:
+        """Return the page that says what went wrong."""
+        return self.render("problem.html", title=trouble.title, status=trouble.status, trouble=trouble)
+
+    def redirect(self, address: str, note: str = "") -> Response:
+        """Lead to another page behind a form, which says what was done."""
+        self.session.note = note
+        return RedirectResponse(address, 303)
+
+
+async def take(found: AsyncGenerator[T, None], limit: int) -> tuple[list[T], bool]:
+    """Return the first rows of a list, and whether there are more."""
+    rows: list[T] = []
+    async with aclosing(found):
+        async for one in found:
+            if len(rows) == limit:
+                return rows, True
+            rows.append(one)
+    return rows, False
+
+
+async def everything(found: AsyncIterable[T], most: int = ROWS_MAX) -> list[T]:
+    """Return all of a list, up to many."""
+    rows: list[T] = []
+    async for one in found:
+        rows.append(one)
+        if len(rows) >= most:
+            break
+    return rows
+
+
+def document(asked: str, name: str) -> dict[str, Any] | None:
+    """Return a JSON object that somebody wrote; None: he wrote nothing.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if not asked.strip():
+        return None
+    try:
+        value = json.loads(asked)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{name} is no JSON: {error}", field=name) from None
+    if not isinstance(value, dict):
+        raise InvalidArgument(f'{name} is no JSON object, such as {{"key": "value"}}', field=name)
+    return value
+
+
+def is_id(asked: str) -> bool:
+    """Say whether a text is an id of the services."""
+    try:
+        UUID(asked)
+    except ValueError:
+        return False
+    return len(asked) in {32, 36}
+
+
+def named(asked: str, graph_name: str = "") -> Any:
+    """Return the keywords that tell a method of a node: by its id, or by the id that its owner gave it."""
+    return {"node_id": asked} if is_id(asked) else {"external_id": asked, "graph_name": graph_name}
+
+
+def texts(value: str) -> list[str]:
+    """Return the words of a list that somebody wrote with commas."""
+    return [word for word in map(str.strip, value.split(",")) if word]

@@ -1,0 +1,322 @@
+"""What pages show, and to whom, over HTTP. How they look is in test_browser.py."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import httpx2 as httpx
+import pytest
+
+from contextkeep import ContextClient, ContextInput, EntityClient, MessageInput
+from contextkeep.errors import ContextNotFound
+from contextkeep_console.settings import Settings
+from tests.conftest import Addresses
+from tests.console.conftest import Running, Visitor, a_key, served
+from tests.console.test_entrance import token_of
+from tests.console.world import HOSTILE_NAMES, World, write, write_hostile
+from tests.ports import free_port
+
+WORLD_KEY = a_key()
+NOBODYS = "0197f1f2-0000-7000-8000-000000000001"
+
+
+@pytest.fixture(scope="module")
+def world(stack: Addresses) -> World:
+    with (
+        ContextClient(stack.context, api_key=WORLD_KEY) as context,
+        EntityClient(stack.entity, api_key=WORLD_KEY) as graph,
+    ):
+        return write(context, graph)
+
+
+@pytest.fixture
+def client(running: Running, visitor: Visitor) -> httpx.Client:
+    """Somebody who sees the world."""
+    return visitor(running, WORLD_KEY)
+
+
+def test_every_page_answers_within_a_second(world: World, client: httpx.Client):
+    for name, path in world.pages().items():
+        answer = client.get(path, follow_redirects=True)
+        assert answer.status_code == 200, name
+        assert "Traceback" not in answer.text
+        assert 'class="trouble' not in answer.text, name
+        assert answer.elapsed.total_seconds() < 5, name
+
+
+def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, visitor: Visitor, stack: Addresses):
+    key = a_key(scopes=["read", "write", "delegate"])
+    with ContextClient(stack.context, api_key=key) as context:
+        sent = context.send_message("Where is my file?", subject_user_id="ann")
+        window = context.open_window(sent.context_id, "gpt-5", subject_user_id="ann").window_id
+        task = context.create_task(sent.context_id, subject_user_id="ann").task_id
+    below, ones = f"/contexts/{sent.context_id}", f"/windows/{window}"
+    mine = ["/", "/contexts", "/windows", "/graph", "/memory", "/mappings", "/sources?q=file", below, f"{below}/delete"]
+    mine += [f"{below}/recall?text=file", f"{below}/messages/{sent.message_id}", f"/tasks/{task}"]
+    mine += [ones, f"{ones}/pack", f"{ones}/state", f"{ones}/original?ref=m1"]
+
+    for path in mine:
+        answer = visitor(running, key, user="ann").get(path)
+        assert (answer.status_code, 'class="trouble' in answer.text) == (200, False), path
+    assert visitor(running, key, user="bob").get(below).status_code == 404
+
+
+def test_every_page_of_a_new_tenant_says_what_to_do(running: Running, visitor: Visitor, key: str):
+    client = visitor(running, key)
+    for path in ("/", "/contexts", "/windows", "/graph", "/memory", "/history", "/sources"):
+        text = client.get(path).text
+        assert "ContextClient" in text or "EntityClient" in text, path
+        assert 'class="trouble' not in text, path
+    assert "Nothing is kept here yet" in client.get("/").text
+
+
+def test_another_tenant_finds_no_page_of_the_world(world: World, running: Running, visitor: Visitor, key: str):
+    other = visitor(running, key)
+    secrets = ("Arendt", "paid twice, in May", "refund-4711", "1,280.50")
+    for name, path in world.pages().items():
+        answer = other.get(path, follow_redirects=True)
+        assert answer.status_code in {200, 400, 404}, name
+        assert not [secret for secret in secrets if secret in answer.text], name
+
+
+def test_two_people_at_once_see_each_their_own(running: Running, visitor: Visitor, stack: Addresses):
+    keys = [a_key() for _ in range(2)]
+    for number, key in enumerate(keys):
+        with ContextClient(stack.context, api_key=key) as context:
+            context.send_message("Hello", context=ContextInput(title=f"of tenant {number}"))
+    clients = [visitor(running, key) for key in keys]
+    for _ in range(5):
+        for number, one in enumerate(clients):
+            text = one.get("/contexts").text
+            assert f"of tenant {number}" in text
+            assert f"of tenant {1 - number}" not in text
+
+
+def test_hostile_names_are_text(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    pages = write_hostile(*clients)
+    client = visitor(running, key)
+    for path in pages:
+        text = client.get(path).text
+        for marked in ("<script>document", "<img src=x", '" onmouseover="', "<h1>javascript"):
+            assert marked not in text, path
+    assert "&lt;script&gt;document" in client.get("/contexts").text
+    assert "{{ 7 * 7 }}" in client.get("/contexts").text
+    assert HOSTILE_NAMES
+
+
+def test_a_table_is_exported_whole(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    with ContextClient(stack.context, api_key=key) as context:
+        for number in range(60):
+            context.send_message("Hello", context=ContextInput(title=f"=SUM({number})"))
+    client = visitor(running, key)
+    page = client.get("/contexts").text
+    assert page.count("/contexts/") == 50
+
+    as_csv = client.get("/contexts?export=csv&table=contexts")
+    rows = list(csv.reader(io.StringIO(as_csv.text)))
+    as_json = client.get("/contexts?export=json&table=contexts")
+
+    assert rows[0][:2] == ["context", "state"]
+    assert len(rows) == 61
+    assert all(row[0].startswith("'=SUM(") for row in rows[1:])  # no spreadsheet computes it
+    assert len(as_json.json()) == 60
+    for answer in (as_csv, as_json):
+        assert answer.headers["content-disposition"].startswith("attachment")
+
+
+def test_a_download_is_never_a_page(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    html = b"<script>alert(1)</script>"
+    with ContextClient(stack.context, api_key=key) as context:
+        record = context.upload_blob(html, name='a"\r\nb.html', memory_type="text/html", content_type="text/html")
+        inline = context.insert_wm_record("text/html", "inline.html", content_text=html.decode())
+    client = visitor(running, key)
+    for one in (record, inline):
+        answer = client.get(f"/records/{one.working_memory_id}/content")
+        assert answer.content == html
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"].startswith("attachment")
+        assert "sandbox" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_is_no_picture_is_not_shown_as_one(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+    with ContextClient(stack.context, api_key=key) as context:
+        records = [
+            context.upload_blob(content, name=name, memory_type=kind, content_type=kind).working_memory_id
+            for content, name, kind in ((svg, "a.svg", "image/svg+xml"), (b"<b>no</b>", "b.png", "image/png"))
+        ]
+    client = visitor(running, key)
+    for record in records:
+        assert client.get(f"/records/{record}/picture").status_code == 409
+        assert "<img class=" not in client.get(f"/records/{record}").text
+
+
+def test_an_upload_is_kept(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    client = visitor(running, key)
+    content = b"\0\1" * 100_000
+    form = {"token": token_of(client), "description": "by hand"}
+    answer = client.post("/records", data=form, files={"file": ("a file.bin", content, "application/x-thing")})
+    assert answer.status_code == 303, answer.text
+    record = answer.headers["location"].rpartition("/")[2]
+
+    with ContextClient(stack.context, api_key=key) as context:
+        assert context.get_content(record) == content
+        assert context.fetch_wm_record(record).description == "by hand"
+    assert "bytes are durable" in client.get(answer.headers["location"]).text
+
+
+def test_a_record_is_archived_and_brought_back(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    with ContextClient(stack.context, api_key=key) as context:
+        record = context.insert_wm_record("plan", "a plan", content={"a": 1}).working_memory_id
+        client = visitor(running, key)
+        form = {"token": token_of(client)}
+        client.post(f"/records/{record}/archive", data=form)
+        archived = context.fetch_wm_record(record, include_archived=True).status
+        client.post(f"/records/{record}/restore", data=form)
+
+        assert (archived, context.fetch_wm_record(record).status) == ("archived", "active")
+
+
+def test_a_context_is_deleted_with_a_receipt_by_who_is_sure(
+    running: Running, visitor: Visitor, key: str, stack: Addresses
+):
+    with ContextClient(stack.context, api_key=key) as context:
+        context_id = context.send_message("Hello").context_id
+        client = visitor(running, key)
+        path = f"/contexts/{context_id}/delete"
+        assert client.post(path, data={"token": token_of(client)}).status_code == 400
+        assert context.get_context(context_id).context.context_id == context_id
+
+        receipt = client.post(path, data={"token": token_of(client), "sure": "yes"})
+        assert "Receipt of a deletion" in client.get(receipt.headers["location"]).text
+        with pytest.raises(ContextNotFound):
+            context.get_context(context_id)
+
+
+def test_windows_are_pinned_checked_and_rolled_back(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    with ContextClient(stack.context, api_key=key) as context:
+        context_id = context.send_message("Do it.").context_id
+        window = context.open_window(context_id, "gpt-5").window_id
+        client = visitor(running, key)
+        form = {"token": token_of(client)}
+        assert "Do it." in client.post(f"/windows/{window}/pack", data=form).text
+
+        client.post(f"/windows/{window}/pin", data={**form, "text": "Answer in French."})
+        client.post(f"/windows/{window}/checkpoint", data={**form, "label": "by hand"})
+        page = client.get(f"/windows/{window}/state").text
+        assert "Answer in French." in page
+        assert "by hand" in page
+        context.append_messages([MessageInput("astray", role="assistant")], context_id)
+        context.pack(window)
+        number = next(iter(context.list_checkpoints(window))).number
+        stale = {**form, "checkpoint": str(number), "last_seq": "1", "sure": "yes"}
+        assert client.post(f"/windows/{window}/rollback", data=stale).status_code == 409
+        done = client.post(f"/windows/{window}/rollback", data={**stale, "last_seq": "2"})
+        assert done.status_code == 303
+        assert context.get_window(window).left_out_refs
+
+
+@pytest.mark.parametrize(
+    "rules", ["", "{", "[]", "1", '{"nothing": 1}', "[" * 100_000, '{"messages": [{"role": "("}]}']
+)
+def test_rules_that_are_wrong_stay_on_the_page(running: Running, visitor: Visitor, key: str, rules: str):
+    client = visitor(running, key)
+    answer = client.post("/mappings/try", data={"token": token_of(client), "rules": rules, "node": "x"})
+
+    assert answer.status_code in {400, 404}
+    assert 'class="trouble' in answer.text
+
+
+def test_rules_are_tried_then_registered(world: World, client: httpx.Client):
+    rules = {"messages": [{"role": "'user'", "content": "entity.data.user_input + '!'"}]}
+    form = {"token": token_of(client), "rules": json.dumps(rules), "node": world.session, "name": "shouting"}
+    tried = client.post("/mappings/try", data=form).text
+    assert "paid invoice 4711 twice, in May and again in June.!" in tried
+    assert "rules.messages[0].content" in tried
+
+    registered = client.post("/mappings/register", data=form)
+    assert registered.status_code == 303, registered.text
+    assert "June.!" in client.get(f"/history?node={world.session}&mapping=shouting").text
+
+
+@pytest.mark.parametrize("name", ["context", "window", "task", "session", "edge", "report"])
+def test_any_id_leads_to_its_page(world: World, client: httpx.Client, name: str):
+    wanted = getattr(world, name)
+    for text in (wanted, f'  error: call failed id="{wanted.upper()}" reason=X '):
+        answer = client.get("/find", params={"q": text})
+        assert answer.status_code == 303
+        assert wanted in answer.headers["location"]
+
+
+def test_a_ref_of_a_hit_leads_to_its_place(world: World, client: httpx.Client):
+    answer = client.get("/find", params={"q": f"context:{world.context}/m3.0"})
+
+    assert answer.headers["location"].endswith("#m3")
+
+
+@pytest.mark.parametrize("text", ["nothing of that", "%", "'", "\u202e", "a" * 5000, NOBODYS, "\x01"])
+def test_what_names_nothing_is_searched_for(client: httpx.Client, text: str):
+    answer = client.get("/find", params={"q": text})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/contexts/not-an-id",
+        f"/contexts/{NOBODYS}",
+        f"/nodes/{NOBODYS}",
+        "/nodes/x",
+        f"/records/{NOBODYS}",
+        f"/windows/{NOBODYS}",
+        f"/windows/{NOBODYS}/original?ref=../..",
+        f"/tasks/{NOBODYS}",
+        f"/erasures/{NOBODYS}",
+        "/mappings/show?name=nothing",
+        "/contexts?metadata={",
+        "/contexts?from=yesterday",
+        "/contexts?state=odd",
+        "/graph?where=[]",
+        '/graph?where={"a":{"$odd":1}}',
+        "/history?node=nobody",
+        "/nothing",
+        "/contexts?limit=99999999999999999999",
+        "/contexts?limit=-1",
+        "/static/../app.py",
+    ],
+)
+def test_what_is_wrong_or_not_there_is_told_in_a_page(client: httpx.Client, path: str):
+    answer = client.get(path)
+
+    assert answer.status_code in {200, 400, 404}
+    assert "Traceback" not in answer.text
+    assert "Internal Server Error" not in answer.text
+
+
+def test_a_key_that_may_not_is_told_so(running: Running, visitor: Visitor):
+    client = visitor(running, a_key(scopes=["write"]))
+    answer = client.get("/contexts")
+
+    assert answer.status_code == 403
+    assert "may not do this" in answer.text
+
+
+def test_a_lost_entity_service_is_a_banner_and_all_else_goes_on(world: World, stack: Addresses, visitor: Visitor):
+    settings = Settings(port=0, context_address=stack.context, entity_address=f"127.0.0.1:{free_port()}")
+    with served(settings) as console:
+        client = visitor(console, WORLD_KEY)
+        overview, contexts, graph = (client.get(path) for path in ("/", "/contexts", "/graph"))
+        node = client.get(f"/nodes/{world.session}")
+
+    assert (overview.status_code, contexts.status_code, graph.status_code) == (200, 200, 200)
+    assert "Invoice 4711" in overview.text
+    assert "trouble lost" in overview.text
+    assert "trouble lost" not in contexts.text
+    assert "A service cannot be reached" in graph.text
+    assert (node.status_code, "trouble lost" in node.text) == (503, True)

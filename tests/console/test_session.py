@@ -1,0 +1,130 @@
+"""Sessions: what begins and ends them, and how wrong keys are slowed. Without a service."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from contextkeep_console import session as sessions_of
+from contextkeep_console.session import FORGOTTEN_S, IDLE_S, LIFE_S, SLOWED_FROM, Session, Sessions, WrongKeys
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def somebody() -> Session:
+    return Session(context=cast("Any", None), graph=cast("Any", None))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def sessions(clock: Clock) -> Sessions:
+    return Sessions(clock=clock)
+
+
+def test_a_session_is_found_by_its_cookie_alone(sessions: Sessions):
+    one, other = somebody(), somebody()
+    cookie, other_cookie = sessions.begin(one), sessions.begin(other)
+
+    assert sessions.find(cookie) is one
+    assert sessions.find(other_cookie) is other
+    for wrong in ("", cookie[:-1], cookie.swapcase(), "é\udcff"):
+        assert sessions.find(wrong) is None
+
+
+def test_a_session_that_is_used_lives_and_an_idle_one_ends(sessions: Sessions, clock: Clock):
+    used, idle = sessions.begin(somebody()), sessions.begin(somebody())
+    for _ in range(3):
+        clock.now += IDLE_S * 0.6
+        assert sessions.find(used) is not None
+
+    assert sessions.find(idle) is None
+    assert len(sessions) == 1
+
+
+def test_a_session_ends_however_much_it_is_used(sessions: Sessions, clock: Clock):
+    cookie = sessions.begin(somebody())
+    for _ in range(int(LIFE_S / (IDLE_S / 2))):
+        clock.now += IDLE_S / 2
+        assert sessions.find(cookie) is not None
+
+    clock.now += 1
+    assert sessions.find(cookie) is None
+
+
+def test_what_was_signed_out_is_forgotten(sessions: Sessions):
+    cookie = sessions.begin(somebody())
+    sessions.end(cookie)
+    sessions.end(cookie)
+
+    assert sessions.find(cookie) is None
+    assert len(sessions) == 0
+
+
+def test_one_too_many_ends_the_one_that_was_idle_longest(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions_of, "SESSIONS_MAX", 2)
+    first, second = sessions.begin(somebody()), sessions.begin(somebody())
+    sessions.find(first)
+    third = sessions.begin(somebody())
+
+    assert [sessions.find(cookie) is not None for cookie in (first, second, third)] == [True, False, True]
+
+
+def test_nothing_that_is_secret_is_in_what_a_session_prints():
+    one = somebody()
+    assert one.form_token not in repr(one)
+
+
+def test_each_wrong_key_makes_the_next_wait_longer(clock: Clock):
+    wrong = WrongKeys(clock=clock)
+    waits = []
+    for _ in range(SLOWED_FROM + 8):
+        wrong.note("peer")
+        waits.append(wrong.wait_s("peer"))
+
+    assert waits[: SLOWED_FROM - 1] == [0.0] * (SLOWED_FROM - 1)
+    assert waits[SLOWED_FROM - 1 :] == sorted(waits[SLOWED_FROM - 1 :])
+    assert waits[-1] == sessions_of.SLOWED_S_MAX
+    assert wrong.wait_s("another") == 0.0
+
+
+def test_a_wait_ends_and_a_right_key_ends_all_of_it(clock: Clock):
+    wrong = WrongKeys(clock=clock)
+    for _ in range(SLOWED_FROM + 2):
+        wrong.note("peer")
+    assert wrong.wait_s("peer") > 0
+    clock.now += sessions_of.SLOWED_S_MAX
+    assert wrong.wait_s("peer") == 0.0
+
+    wrong.note("peer")
+    wrong.forget("peer")
+    assert wrong.wait_s("peer") == 0.0
+
+
+def test_wrong_keys_of_long_ago_count_no_more(clock: Clock):
+    wrong = WrongKeys(clock=clock)
+    for _ in range(SLOWED_FROM + 2):
+        wrong.note("peer")
+    clock.now += FORGOTTEN_S
+    wrong.note("peer")
+
+    assert wrong.wait_s("peer") == 0.0
+
+
+def test_peers_without_number_take_no_memory_without_end(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions_of, "PEERS_MAX", 10)
+    wrong = WrongKeys(clock=clock)
+    for number in range(100):
+        wrong.note(str(number))
+
+    assert len(wrong._wrong) == 10
