@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench bench-peers bench-query bench-recall bench-window fuzz clean
+	cel-vectors console-pictures bench bench-peers bench-query bench-recall bench-window fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ constraints: install ## pin what development and CI install to what is installed
 
 cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
 	@$(RUN) -m tests.conformance.cel_vectors
+
+console-pictures: install ## take the pictures of docs/console.md, in Debian's chromium
+	@$(RUN) -m tests.console.pictures
 
 soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
 	@$(RUN) -m pytest -m soak

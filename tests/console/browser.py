@@ -91,7 +91,7 @@ class Browser:
     @property
     def text(self) -> str:
         """What a person reads of the page."""
-        return str(self.driver.find_element(By.TAG_NAME, "body").text)
+        return str(self.run("return document.body ? document.body.innerText : ''"))
 
     @property
     def source(self) -> str:

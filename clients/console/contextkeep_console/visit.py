@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -14,6 +16,7 @@ from jinja2 import Environment
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import InvalidArgument, PermissionDenied
@@ -22,6 +25,20 @@ from contextkeep_console.tables import ROWS, ROWS_MAX, Table
 from contextkeep_console.trouble import Trouble
 
 T = TypeVar("T")
+
+
+class Later(Response):
+    """An answer that takes time to write: in a thread, so that other people's pages do not wait for it."""
+
+    def __init__(self, write: Callable[[], Response]) -> None:
+        self._write = write
+        self.background = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write the answer, and send it."""
+        answer = await asyncio.to_thread(self._write)
+        await answer(scope, receive, send)
+
 
 NAVIGATION = (
     ("overview", "/", "Overview"),
@@ -127,19 +144,20 @@ class Visit:
             tables = [value for value in values.values() if isinstance(value, Table)]
             for table in tables:
                 if table.name == self.asked("table", table.name):
-                    return table.exported(kind)
+                    return Later(partial(table.exported, kind))
         note, self.session.note = self.session.note, ""
-        page = self._templates.get_template(template).render(
+        shown = {
             **values,
-            here=here,
-            title=title,
-            note=note,
-            session=self.session,
-            navigation=NAVIGATION,
-            address=self.request.url.path,
-            asked=dict(self.request.query_params),
-        )
-        return HTMLResponse(page, status)
+            "here": here,
+            "title": title,
+            "note": note,
+            "session": self.session,
+            "navigation": NAVIGATION,
+            "address": self.request.url.path,
+            "asked": dict(self.request.query_params),
+        }
+        page = self._templates.get_template(template)
+        return Later(lambda: HTMLResponse(page.render(shown), status))
 
     def problem(self, trouble: Trouble) -> Response:
         """Return the page that says what went wrong."""

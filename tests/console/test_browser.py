@@ -1,0 +1,234 @@
+"""The console in a real Chromium: how pages look and behave, with everything that a browser may complain about."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+from contextkeep import ContextClient, ContextInput, EntityClient
+from contextkeep_console.settings import Settings
+from tests.conftest import Addresses
+from tests.console import browser as browsers
+from tests.console.browser import Browser
+from tests.console.conftest import Revocable, Running, a_key, served
+from tests.console.world import World, write, write_hostile
+from tests.ports import free_port
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+SCREENS = [(width, dark) for width in (1600, 400) for dark in (False, True)]
+WORLD_KEY = a_key()
+
+if reason := browsers.missing():
+    assert os.environ.get("CI") != "true", reason
+    pytest.skip(reason, allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def world(stack: Addresses) -> World:
+    with (
+        ContextClient(stack.context, api_key=WORLD_KEY) as context,
+        EntityClient(stack.entity, api_key=WORLD_KEY) as graph,
+    ):
+        return write(context, graph)
+
+
+@pytest.fixture(scope="module")
+def chromium(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsers.browser(running.url, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(chromium: Browser, running: Running) -> Browser:
+    """Nobody has signed in, and nothing was complained about."""
+    chromium.url = running.url
+    chromium.driver.delete_all_cookies()
+    chromium.look(width=1600)
+    chromium.open("/sign-in")
+    chromium.complaints()
+    chromium.strangers()
+    return chromium
+
+
+def arrived(page: Browser, there: str) -> None:
+    WebDriverWait(page.driver, 20).until(lambda driver: there in driver.current_url)
+
+
+def press(page: Browser, *keys: str) -> None:
+    ActionChains(page.driver).send_keys(*keys).perform()
+
+
+def test_a_person_signs_in_and_out_by_keyboard_alone(page: Browser, key: str):
+    page.open("/contexts")
+    press(page, "wrong", Keys.ENTER)
+    WebDriverWait(page.driver, 20).until(lambda _: "do not take this key" in page.text)
+    assert any("401" in complaint for complaint in page.complaints())  # the answer itself, and nothing else
+
+    page.open("/contexts")
+    press(page, key, Keys.ENTER)
+    WebDriverWait(page.driver, 20).until(lambda driver: driver.current_url.endswith("/contexts"))
+    assert "No context is begun yet" in page.text
+    assert page.run("return document.cookie") == ""
+
+    page.driver.find_element(By.CSS_SELECTOR, ".leave button").send_keys(Keys.ENTER)
+    WebDriverWait(page.driver, 20).until(lambda _: "You have signed out" in page.text)
+    assert page.complaints() == []
+    page.driver.back()
+    assert "No context is begun yet" not in page.text
+
+
+def test_every_page_on_every_screen(page: Browser, world: World):
+    """Nothing overflows, nothing is complained about or asked of another host, and anybody can use it."""
+    page.sign_in(WORLD_KEY)
+    arrived(page, page.url + "/")
+    axe = AXE.read_text("utf-8") if AXE.exists() else ""
+    assert axe or os.environ.get("CI") != "true"
+    wrong: dict[str, list[str]] = {}
+    for name, path in world.pages().items():
+        page.look(width=1600)
+        page.open(path)
+        found = [] if page.driver.title.endswith("Context Service") else [page.driver.title]
+        for width, dark in SCREENS:
+            page.look(width=width, dark=dark)
+            found += [f"{width}: {one}" for one in page.overflowing()]
+            if axe and width == 1600:
+                found += violations(page, axe)
+        found += page.complaints() + page.strangers()
+        if found:
+            wrong[name] = found
+    assert wrong == {}
+
+
+def violations(page: Browser, axe: str) -> list[str]:
+    """Return what axe-core finds that is serious."""
+    if not page.run("return typeof window.axe === 'object'"):
+        page.run(axe)
+    found = page.driver.execute_async_script(
+        "const done = arguments[0];"
+        "axe.run(document, {resultTypes: ['violations']}).then((all) => done(all.violations"
+        ".filter((one) => ['serious', 'critical'].includes(one.impact))"
+        ".map((one) => `${one.id}: ${one.nodes[0].target} ${one.nodes[0].failureSummary}`)))"
+    )
+    return [str(one) for one in found]
+
+
+def test_hostile_names_and_contents_stay_text(page: Browser, clients: tuple[ContextClient, EntityClient], key: str):
+    pages = write_hostile(*clients)
+    page.sign_in(key)
+    arrived(page, page.url + "/")
+    page.look(width=400)
+    for path in [*pages[:15], *pages[-3:]]:
+        page.open(path)
+        assert "owned" not in page.driver.title, path
+        assert (
+            page.run("return document.querySelectorAll('main script, main [onerror], main [onmouseover]').length") == 0
+        )
+        assert page.overflowing() == [], path
+    assert page.complaints() == []
+    assert page.strangers() == []
+
+
+def test_the_next_person_at_the_browser_sees_nothing_of_the_last(page: Browser, stack: Addresses):
+    keys = [a_key(), a_key()]
+    with ContextClient(stack.context, api_key=keys[0]) as context:
+        context.send_message("A secret of the first.", context=ContextInput(title="A title of the first"))
+    page.sign_in(keys[0])
+    page.open("/contexts")
+    assert "A title of the first" in page.text
+    page.click(".leave button")
+    arrived(page, "/sign-in")
+    page.sign_in(keys[1])
+    arrived(page, page.url + "/")
+
+    for path in ("/", "/contexts", "/find?q=secret"):
+        page.open(path)
+        assert "of the first" not in page.source
+    for _ in range(6):
+        page.driver.back()
+        assert "of the first" not in page.source
+
+
+def test_a_key_that_is_revoked_while_a_page_is_open_ends_at_the_door(page: Browser, key: str, callers: Revocable):
+    page.sign_in(key)
+    page.open("/contexts")
+    callers.revoked.add(key)
+    page.click(".nav a[href='/graph']")
+    arrived(page, "/sign-in")
+
+    assert "The key is no longer taken" in page.text
+    assert page.complaints() == []
+
+
+def test_a_lost_entity_service_is_a_banner(page: Browser, stack: Addresses, world: World):
+    settings = Settings(port=0, context_address=stack.context, entity_address=f"127.0.0.1:{free_port()}")
+    with served(settings) as console:
+        page.url = console.url
+        page.open("/sign-in")
+        page.sign_in(WORLD_KEY)
+        arrived(page, page.url + "/")
+        assert "A service cannot be reached" in page.text
+        assert "Invoice 4711" in page.text
+        page.open("/graph")
+        assert "A service cannot be reached" in page.text
+        page.open(f"/contexts/{world.context}")
+        assert "Ms Arendt" in page.text
+        page.open(f"/nodes/{world.session}")
+        assert "A service cannot be reached" in page.text
+        assert "Traceback" not in page.source
+
+
+def test_keys_and_heads_do_what_the_page_says(page: Browser, world: World):
+    page.sign_in(WORLD_KEY)
+    page.open("/contexts")
+    press(page, "/")
+    press(page, world.window, Keys.ENTER)
+    arrived(page, f"/windows/{world.window}")
+    press(page, "g", "c")
+    arrived(page, "/contexts")
+
+    heads = page.driver.find_elements(By.CSS_SELECTOR, "th button")
+    messages = next(head for head in heads if head.text.startswith("messages"))
+    messages.send_keys(Keys.ENTER)
+    rising = numbers(page)
+    messages.send_keys(Keys.ENTER)
+
+    assert rising == sorted(rising)
+    assert numbers(page) == sorted(rising, reverse=True)
+    assert len(set(rising)) > 2
+
+
+def numbers(page: Browser) -> list[int]:
+    cells = page.driver.find_elements(By.CSS_SELECTOR, "#contexts tbody td:nth-child(3)")
+    return [int(cell.text.replace(",", "")) for cell in cells]
+
+
+def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
+    page.sign_in(key)
+    page.open("/memory")
+    note = tmp_path / "a note.md"
+    note.write_text("# A note\n\nCall back on Monday.\n")
+    page.driver.find_element(By.NAME, "file").send_keys(str(note))
+    page.click("form[data-upload] button")
+    arrived(page, "/records/")
+
+    assert "Call back on Monday." in page.text
+    assert "a note.md" in page.text
+    assert page.complaints() == []
+
+
+def test_health_is_asked_again_by_itself(page: Browser, key: str):
+    page.sign_in(key)
+    page.open("/")
+    page.run("document.querySelector('[data-live]').replaceChildren()")
+    ends = time.monotonic() + 20
+    while "Working memory" not in page.driver.find_element(By.ID, "health").text:
+        assert time.monotonic() < ends
+        time.sleep(0.2)
