@@ -66,7 +66,9 @@ class Browser:
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        # Colours change at once: in between they are of neither.
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
 
     def sign_in(self, key: str, user: str = "") -> None:
         """Sign in on the page that is shown, as a person does."""

@@ -17,7 +17,6 @@ BYTES_MAX = 150_000
 WIDTH, THIN, HEIGHT_MAX = 1200, 400, 900
 SHOWN = (
     "overview",
-    "contexts",
     "context",
     "recall",
     "window",

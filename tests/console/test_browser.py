@@ -92,14 +92,14 @@ def test_every_page_on_every_screen(page: Browser, world: World):
     axe = AXE.read_text("utf-8") if AXE.exists() else ""
     assert axe or os.environ.get("CI") != "true"
     wrong: dict[str, list[str]] = {}
-    for name, path in world.pages().items():
+    for number, (name, path) in enumerate(world.pages().items()):
         page.look(width=1600)
         page.open(path)
         found = [] if page.driver.title.endswith("Context Service") else [page.driver.title]
         for width, dark in SCREENS:
             page.look(width=width, dark=dark)
             found += [f"{width}: {one}" for one in page.overflowing()]
-            if axe and width == 1600:
+            if axe and (width, dark) == SCREENS[number % 2]:
                 found += violations(page, axe)
         found += page.complaints() + page.strangers()
         if found:
@@ -127,7 +127,7 @@ def test_hostile_names_and_contents_stay_text(page: Browser, clients: tuple[Cont
     page.look(width=400)
     for path in [*pages[:15], *pages[-3:]]:
         page.open(path)
-        assert "owned" not in page.driver.title, path
+        assert page.driver.title.endswith("Context Service"), path
         assert (
             page.run("return document.querySelectorAll('main script, main [onerror], main [onmouseover]').length") == 0
         )

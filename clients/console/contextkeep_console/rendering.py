@@ -26,7 +26,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        cell=cell, number=number, pretty=pretty, query=query, short_id=short_id, size=size, text=text, when=when
+        cell=cell,
+        number=number,
+        pretty=pretty,
+        query=query,
+        short_id=short_id,
+        short_ref=short_ref,
+        size=size,
+        text=text,
+        when=when,
     )
     made.filters["path"] = path
     return made
@@ -95,6 +103,12 @@ def cell(value: Any) -> str:
 def short_id(value: str) -> str:
     """Return the end of an id, which tells those of one minute apart; the beginning is a time."""
     return f"…{value[-8:]}" if len(value) == 36 else value
+
+
+def short_ref(value: str) -> str:
+    """Return a ref as it fits into a table: whose it is, and its end."""
+    kind, _, rest = value.partition(":")
+    return f"{kind}:…{rest[-12:]}" if len(rest) > 16 else text(value)
 
 
 def path(value: str) -> str:

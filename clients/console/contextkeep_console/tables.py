@@ -18,7 +18,7 @@ ROWS = 50  # of a page, at first
 ROWS_MAX = 10_000  # of a page, and of an export
 _STEPS = (ROWS, 500, ROWS_MAX)
 
-Kind = Literal["text", "id", "number", "size", "time", "share", "state"]
+Kind = Literal["text", "prose", "id", "ref", "number", "size", "time", "share", "state"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

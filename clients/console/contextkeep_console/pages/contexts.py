@@ -55,7 +55,7 @@ def task_columns() -> Sequence[Column]:
     return (
         Column(name="task", value=lambda one: one.task_id, kind="id", link=lambda one: f"/tasks/{one.task_id}"),
         Column(name="state", value=lambda one: one.state, kind="state"),
-        Column(name="says", value=lambda one: one.status_message.content if one.status_message else ""),
+        Column(name="says", value=lambda one: one.status_message.content if one.status_message else "", kind="prose"),
         Column(name="since", value=lambda one: one.status_at, kind="time"),
         Column(name="by", value=lambda one: one.created_by, is_minor=True),
     )
@@ -267,7 +267,7 @@ async def recall(visit: Visit) -> Response:
             *(_feature(name) for name in features),
             Column(name="role", value=lambda one: one.role),
             Column(name="said", value=lambda one: one.said_at, kind="time"),
-            Column(name="text", value=lambda one: one.text),
+            Column(name="text", value=lambda one: one.text, kind="prose"),
         ),
         rows=recalled.items if recalled else (),
         empty="Nothing of its past matters to that.",

@@ -227,7 +227,7 @@ async def _progress(visit: Visit, node_id: str) -> Table:
             Column(name="at", value=lambda one: one.created_at, kind="time"),
             Column(name="what", value=lambda one: one.type, kind="state"),
             Column(name="status", value=lambda one: one.status, kind="state"),
-            Column(name="message", value=lambda one: one.message or one.value_json or one.error_json),
+            Column(name="message", value=lambda one: one.message or one.value_json or one.error_json, kind="prose"),
             Column(name="by", value=lambda one: one.created_by, is_minor=True),
         ),
         rows=rows,

@@ -68,7 +68,7 @@ def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
             Column(name="node", value=lambda one: one.name or one.node_id, link=lambda one: f"/nodes/{one.node_id}"),
             Column(name="type", value=lambda one: one.type),
             Column(name="messages", value=lambda one: len(one.messages), kind="number"),
-            Column(name="decided by", value=_decided),
+            Column(name="decided by", value=_decided, kind="prose"),
             Column(name="reached by", value=lambda one: one.edge_type, is_minor=True),
             Column(name="depth", value=lambda one: one.depth, kind="number", is_minor=True),
         ),

@@ -24,6 +24,7 @@ _GRAPHS = (
     Column(name="nodes", value=lambda one: one.nodes, kind="number"),
     Column(name="edges", value=lambda one: one.edges, kind="number"),
 )
+_OF_CONTEXTS = {"context", "state", "messages", "updated"}
 _SOURCES = (
     Column(name="source", value=lambda one: one.display_name or one.provider_id),
     Column(name="family", value=lambda one: one.family, is_minor=True),
@@ -84,7 +85,7 @@ async def _contexts(visit: Visit) -> Table:
     return Table(
         name="contexts",
         title="Newest contexts",
-        columns=context_columns(),
+        columns=[one for one in context_columns() if one.name in _OF_CONTEXTS],
         rows=rows,
         empty="No context is begun yet.",
     )

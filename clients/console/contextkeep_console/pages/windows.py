@@ -229,7 +229,7 @@ def _folds(lineage: Sequence[FoldReceipt]) -> Table:
             Column(name="breaks in", value=lambda one: one.first_change, is_minor=True),
             Column(name="kept", value=lambda one: one.tokens_kept, kind="number", is_minor=True),
             Column(name="pays after", value=lambda one: one.pays_after_steps, kind="number", is_minor=True),
-            Column(name="rules", value=lambda one: one.rules, is_minor=True),
+            Column(name="rules", value=lambda one: one.rules, kind="prose", is_minor=True),
             Column(name="at", value=lambda one: one.created_at, kind="time"),
         ),
         rows=lineage,
@@ -335,7 +335,7 @@ async def state(visit: Visit) -> Response:
     columns = (
         Column(name="section", value=lambda one: one.section, kind="state"),
         Column(name="key", value=lambda one: one.key),
-        Column(name="text", value=lambda one: one.text),
+        Column(name="text", value=lambda one: one.text, kind="prose"),
         Column(name="value", value=lambda one: one.value),
         Column(
             name="said in",
