@@ -53,9 +53,7 @@ READING = re.compile(
 
 SERVING = re.compile(r"contextkeep console\b")  # until it is told to stop: tests/console
 
-of_helps = [
-    (" ".join(path), line) for path in paths(contextkeep) for line in examples(path) if not SERVING.match(line)
-]
+of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path) if not SERVING.match(line)]
 of_docs = [
     line
     for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)

@@ -17,6 +17,8 @@ import yaml
 
 import context_service.settings
 import entity_service.settings
+from contextkeep_console import settings as console_settings
+from contextkeep_console.settings import Settings as ConsoleSettings
 from tests.conftest import Addresses
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +29,8 @@ VARIABLES = {
     name.upper()
     for settings in (context_service.settings.Settings, entity_service.settings.Settings)
     for name in settings.model_fields
-}
+} | set(console_settings.VARIABLES)
+OFF_BY_DEFAULT = {"console.yaml", "secret.example.yaml"}
 OF_THE_IMAGES = {"HEALTH_ADDRESS", "POSTGRES_PASSWORD", "OWNER_PASSWORD", "SERVICE_PASSWORD"}
 
 
@@ -80,10 +83,10 @@ def test_every_panel_of_the_dashboard_can_be_evaluated():
         promql_parser.parse(target["expr"].replace("$__rate_interval", "5m"))  # raises what is wrong
 
 
-def test_the_kustomization_names_every_manifest_but_the_example():
+def test_the_kustomization_names_every_manifest_but_what_is_off_by_default():
     kustomization = yaml.safe_load((DEPLOY / "kubernetes/kustomization.yaml").read_text("utf-8"))
 
-    assert set(kustomization["resources"]) == {path.name for path in MANIFESTS} - {"secret.example.yaml"}
+    assert set(kustomization["resources"]) == {path.name for path in MANIFESTS} - OFF_BY_DEFAULT
 
 
 def test_every_variable_is_one_that_the_settings_know():
@@ -101,7 +104,7 @@ def test_every_variable_is_one_that_the_settings_know():
 
 
 def test_no_container_is_root_or_may_become_it():
-    assert len(pods()) == 3
+    assert len(pods()) == 4
     for pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["automountServiceAccountToken"] is False
@@ -110,6 +113,17 @@ def test_no_container_is_root_or_may_become_it():
             assert container["securityContext"]["readOnlyRootFilesystem"] is True
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert "memory" in container["resources"]["limits"]
+
+
+def test_the_console_is_off_has_no_secret_and_starts_as_it_is_deployed():
+    (console,) = [each["containers"][0] for each in pods() if each["containers"][0]["name"] == "console"]
+    composed = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]["console"]
+
+    assert composed["profiles"] == ["console"]
+    assert "secret" not in json.dumps(console).lower()
+    assert not {"API_KEY", "DATABASE_URL"} & composed["environment"].keys()
+    for variables in ({each["name"]: each["value"] for each in console["env"]}, composed["environment"]):
+        assert ConsoleSettings.of(variables).host == "0.0.0.0"
 
 
 def test_only_the_migration_has_the_owners_password():
