@@ -16,6 +16,7 @@ from tests.conftest import Addresses
 from tests.console.conftest import Running, Visitor, a_key, served
 from tests.console.test_entrance import token_of
 from tests.console.world import HOSTILE_NAMES, World, write, write_hostile
+from tests.fakes.mcp_server import fake_mcp
 from tests.ports import free_port
 
 WORLD_KEY = a_key()
@@ -52,15 +53,43 @@ def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, vi
         sent = context.send_message("Where is my file?", subject_user_id="ann")
         window = context.open_window(sent.context_id, "gpt-5", subject_user_id="ann").window_id
         task = context.create_task(sent.context_id, subject_user_id="ann").task_id
+        context.retain_memory("Ann likes <b>oranges</b>.", key="fruit", subject_user_id="ann")
+        wiki = context.put_page("Ann's <i>habits</i>", "# Fruit\n\nOranges.\n", subject_user_id="ann").page_id
     below, ones = f"/contexts/{sent.context_id}", f"/windows/{window}"
     mine = ["/", "/contexts", "/windows", "/graph", "/memory", "/mappings", "/sources?q=file", below, f"{below}/delete"]
     mine += [f"{below}/recall?text=file", f"{below}/messages/{sent.message_id}", f"/tasks/{task}"]
+    mine += ["/sources/bases", "/sources/pages", f"/sources/pages/{wiki}", "/sources/memories"]
+    mine += ["/sources/memories?q=oranges"]
     mine += [ones, f"{ones}/pack", f"{ones}/state", f"{ones}/original?ref=m1"]
 
+    client = visitor(running, key, user="ann")
     for path in mine:
-        answer = visitor(running, key, user="ann").get(path)
+        answer = client.get(path)
         assert (answer.status_code, 'class="trouble' in answer.text) == (200, False), path
+    assert "&lt;b&gt;oranges" in client.get("/sources/memories?q=oranges").text
+    assert "Oranges." in client.get(f"/sources/pages/{wiki}").text
     assert visitor(running, key, user="bob").get(below).status_code == 404
+
+
+def test_without_a_user_the_page_says_that_one_must_be_named(running: Running, visitor: Visitor, key: str):
+    assert "A user must be named" in visitor(running, key).get("/sources/memories").text
+
+
+def test_a_tool_is_approved_as_it_was_read(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    with fake_mcp() as fake, ContextClient(stack.context, api_key=key) as context:
+        context.put_mcp_server("crm", fake.url)
+        (tool, *_) = context.discover_mcp_tools("crm")
+        client = visitor(running, key)
+        form = {"token": token_of(client), "server": "crm", "tool": tool.tool_name, "approve": "yes"}
+        assert tool.tool_name in client.get("/sources/tools").text
+        stale = client.post("/sources/tools", data={**form, "sha256": "0" * 64})
+        assert stale.status_code == 409
+
+        done = client.post("/sources/tools", data={**form, "sha256": tool.definition_sha256})
+        assert done.status_code == 303, done.text
+        assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "approved"
+        client.post("/sources/tools", data={**form, "approve": "no"})
+        assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "found"
 
 
 def test_every_page_of_a_new_tenant_says_what_to_do(running: Running, visitor: Visitor, key: str):

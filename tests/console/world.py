@@ -88,6 +88,8 @@ class World:
             "mapping": "/mappings/show?name=support_chat",
             "mapping-try": f"/mappings/try?name=simple_chat&node={self.session}",
             "sources": "/sources?q=Which+invoice+was+paid+twice%3F",
+            "bases": "/sources/bases?base=handbook",
+            "tools": "/sources/tools",
             "find": "/find?q=refund",
         }
 
@@ -139,6 +141,8 @@ def write(context: ContextClient, graph: EntityClient) -> World:
         },
         replace=True,
     )
+    context.put_knowledge_base("handbook", description="How refunds are done", is_of_tenant=True)
+    context.add_document("handbook", b"# Refunds\n\nWithin three working days.\n", name="refunds.md")
     return World(
         session=session,
         customer=customer,

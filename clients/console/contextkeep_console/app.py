@@ -18,7 +18,18 @@ from starlette.types import ASGIApp
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError, Unauthenticated
 from contextkeep_console.guard import Guard
-from contextkeep_console.pages import contexts, finding, graph, history, mappings, memory, overview, sources, windows
+from contextkeep_console.pages import (
+    contexts,
+    finding,
+    graph,
+    history,
+    knowledge,
+    mappings,
+    memory,
+    overview,
+    sources,
+    windows,
+)
 from contextkeep_console.pages.entrance import Entrance
 from contextkeep_console.rendering import environment
 from contextkeep_console.session import Sessions
@@ -60,6 +71,11 @@ GET: tuple[tuple[str, Page], ...] = (
     ("/mappings/show", mappings.show),
     ("/mappings/try", mappings.trial),
     ("/sources", sources.index),
+    ("/sources/bases", knowledge.bases),
+    ("/sources/tools", knowledge.tools),
+    ("/sources/pages", knowledge.pages),
+    ("/sources/pages/{page_id}", knowledge.page),
+    ("/sources/memories", knowledge.memories),
 )
 POST: tuple[tuple[str, Page], ...] = (
     ("/contexts/{context_id}/delete", contexts.delete),
@@ -73,6 +89,7 @@ POST: tuple[tuple[str, Page], ...] = (
     ("/records/{record_id}/restore", memory.restore),
     ("/mappings/try", mappings.tried),
     ("/mappings/register", mappings.register),
+    ("/sources/tools", knowledge.approve),
 )
 
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from contextkeep import QueriedContext
 from contextkeep_console import charts, code
+from contextkeep_console.pages.knowledge import TABS
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table
 from contextkeep_console.trouble import part
@@ -39,6 +40,8 @@ async def index(visit: Visit) -> Response:
         "sources.html",
         here="sources",
         title="Sources",
+        tabs=TABS,
+        tab="/sources",
         question=question,
         how=how,
         modes=MODES,

@@ -1,0 +1,278 @@
+"""What sources answer from: knowledge bases and their documents, tools of MCP servers, a user's pages and memories."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+from contextkeep import Document, KnowledgeBase, McpServer, McpTool, Memory, PageVersion, WikiPage
+from contextkeep_console import code
+from contextkeep_console.rendering import query
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, take
+
+TABS = (
+    ("/sources", "Ask"),
+    ("/sources/bases", "Knowledge bases"),
+    ("/sources/tools", "MCP tools"),
+    ("/sources/pages", "Pages"),
+    ("/sources/memories", "Memories"),
+)
+
+
+async def bases(visit: Visit) -> Response:
+    """List the knowledge bases, and the documents of one."""
+    name = visit.asked("base")
+    listed, documents = await asyncio.gather(part(_bases(visit)), part(_documents(visit, name)))
+    return visit.render(
+        "knowledge.html",
+        here="sources",
+        title="Knowledge bases",
+        tabs=TABS,
+        tab="/sources/bases",
+        about="Documents that are found together, for a tenant or for agents.",
+        form=(),
+        parts_shown=[listed, documents] if name else [listed],
+        bases=listed.value,
+        documents=documents.value,
+        code=code.Code(
+            python=code.python_each("context", "list_documents", name)
+            if name
+            else code.python_each("context", "list_knowledge_bases")
+        ),
+        begin=code.Code(
+            python=code.python(
+                "context", "add_document", name or "handbook", b"# Refunds\n\nWithin three days.", name="refunds.md"
+            )
+        ),
+    )
+
+
+async def _bases(visit: Visit) -> Table:
+    rows: list[KnowledgeBase]
+    rows, has_more = await take(visit.context.list_knowledge_bases(), visit.limit)
+    return Table(
+        name="bases",
+        title="Knowledge bases",
+        columns=(
+            Column(name="base", value=lambda one: one.name, link=lambda one: f"{query({'base': one.name})}#documents"),
+            Column(name="about", value=lambda one: one.description, kind="prose"),
+            Column(name="for", value=lambda one: "the tenant" if one.is_of_tenant else "agents that name it"),
+            Column(name="documents", value=lambda one: one.document_count, kind="number"),
+            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+        ),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="There is none yet. Put one with put_knowledge_base, and add documents to it.",
+    )
+
+
+async def _documents(visit: Visit, name: str) -> Table | None:
+    if not name:
+        return None
+    rows: list[Document]
+    rows, has_more = await take(visit.context.list_documents(name), visit.limit)
+    return Table(
+        name="documents",
+        title=f"Documents of {name[:80]}",
+        columns=(
+            Column(
+                name="document",
+                value=lambda one: one.name,
+                link=lambda one: f"/records/{one.working_memory_id}" if one.working_memory_id else "",
+            ),
+            Column(name="state", value=lambda one: one.state, kind="state"),
+            Column(name="why", value=lambda one: one.error, kind="prose"),
+            Column(name="passages", value=lambda one: one.passage_count, kind="number"),
+            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+            Column(name="cut", value=lambda one: one.is_cut, is_minor=True),
+            Column(name="added", value=lambda one: one.created_at, kind="time", is_minor=True),
+        ),
+        rows=rows,
+        limit=visit.limit,
+        has_more=has_more,
+        empty="It has no document yet. Add one as below.",
+    )
+
+
+async def tools(visit: Visit) -> Response:
+    """List the servers of MCP and their tools, to approve or not."""
+    servers, found = await asyncio.gather(
+        part(take(visit.context.list_mcp_servers(), visit.limit)), part(take(visit.context.list_mcp_tools(), 500))
+    )
+    rows: list[McpServer] = servers.value[0] if servers.value else []
+    tools: list[McpTool] = found.value[0] if found.value else []
+    return visit.render(
+        "mcp_tools.html",
+        here="sources",
+        title="MCP tools",
+        tabs=TABS,
+        tab="/sources/tools",
+        trouble=servers.trouble or found.trouble,
+        servers=Table(
+            name="servers",
+            title="Servers",
+            columns=(
+                Column(name="server", value=lambda one: one.display_name or one.server_id),
+                Column(name="address", value=lambda one: one.url),
+                Column(name="disabled", value=lambda one: one.disabled),
+                Column(name="has a secret", value=lambda one: one.has_secret, is_minor=True),
+                Column(name="asked for tools", value=lambda one: one.discovered_at, kind="time"),
+            ),
+            rows=rows,
+            empty="No server is known. An administrator puts one with put_mcp_server, and discovers its tools.",
+        ),
+        tools=tools,
+        code=code.Code(python=code.python_each("context", "list_mcp_tools")),
+    )
+
+
+async def approve(visit: Visit) -> Response:
+    """Approve a tool as the visitor read it, or take that back."""
+    form = await visit.form()
+    server, tool = str(form.get("server", "")), str(form.get("tool", ""))
+    if form.get("approve") == "yes":
+        await visit.context.approve_mcp_tool(server, tool, definition_sha256=str(form.get("sha256", "")))
+        return visit.redirect("/sources/tools", f"Context query may ask {tool}, as it is now.")
+    await visit.context.unapprove_mcp_tool(server, tool)
+    return visit.redirect("/sources/tools", f"Context query does not ask {tool} any more.")
+
+
+async def pages(visit: Visit) -> Response:
+    """List the pages that were compiled for the user."""
+    prefix = visit.asked("prefix")
+
+    async def found() -> Table:
+        rows: list[WikiPage]
+        rows, has_more = await take(visit.context.list_pages(prefix, **visit.whose), visit.limit)
+        return Table(
+            name="pages",
+            title="Pages",
+            columns=(
+                Column(name="page", value=lambda one: one.title, link=lambda one: f"/sources/pages/{one.page_id}"),
+                Column(name="slug", value=lambda one: one.slug),
+                Column(name="state", value=lambda one: one.state, kind="state"),
+                Column(name="version", value=lambda one: one.version, kind="number"),
+                Column(name="size", value=lambda one: one.size_bytes, kind="size", is_minor=True),
+                Column(name="as of", value=lambda one: one.as_of, kind="time"),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="No page is compiled for this user. An agent puts one with put_page.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "knowledge.html",
+        here="sources",
+        title="Pages",
+        tabs=TABS,
+        tab="/sources/pages",
+        about="What was compiled for a user, section by section, with where it comes from.",
+        form=(("prefix", "Slug begins with", prefix),),
+        parts_shown=[listed],
+        pages=listed.value,
+        code=code.Code(
+            python=code.python_each("context", "list_pages", prefix, **visit.whose), shell=code.shell("wiki", "list")
+        ),
+        begin=None,
+    )
+
+
+async def page(visit: Visit) -> Response:
+    """Show a page in one of its versions."""
+    page_id, version = visit.step("page_id"), visit.number("version", 0, 2**31 - 1)
+    found = await visit.context.get_page(page_id=page_id, version=version, **visit.whose)
+    versions = await part(take(visit.context.list_page_versions(page_id=page_id, **visit.whose), visit.limit))
+    rows: list[PageVersion] = versions.value[0] if versions.value else []
+    return visit.render(
+        "page.html",
+        here="sources",
+        title=found.title,
+        page=found,
+        versions=Table(
+            name="versions",
+            title="Versions",
+            columns=(
+                Column(name="version", value=lambda one: one.version, link=lambda one: query({"version": one.version})),
+                Column(name="title", value=lambda one: one.title),
+                Column(name="by", value=lambda one: one.written_by),
+                Column(name="at", value=lambda one: one.created_at, kind="time"),
+            ),
+            rows=rows,
+            empty="No version is kept.",
+        ),
+        facts=facts(
+            [
+                ("Slug", found.slug),
+                ("Other names", ", ".join(found.aliases)),
+                ("State", found.state),
+                ("Why it is stale", ", ".join(found.stale)),
+                ("Version", f"{found.version} of {found.newest_version}"),
+                ("Rests on memories", len(found.memory_ids)),
+                ("Written by", found.written_by),
+                ("As of", found.as_of),
+                ("Fresh until", found.fresh_until),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "get_page", page_id=page_id, version=version, **visit.whose),
+            shell=code.shell("wiki", "get", found.slug),
+        ),
+    )
+
+
+async def memories(visit: Visit) -> Response:
+    """List what is kept about the user, or what matters to a question."""
+    question = visit.asked("q")
+
+    async def found() -> Table:
+        rows: list[Memory]
+        if question:
+            recalled = await visit.context.recall_memories(question, limit=20, **visit.whose)
+            rows, has_more = [one.memory for one in recalled], False
+        else:
+            rows, has_more = await take(visit.context.list_memories(**visit.whose), visit.limit)
+        return Table(
+            name="memories",
+            title="What matters to it" if question else "Memories",
+            columns=(
+                Column(name="kind", value=lambda one: one.kind, kind="state"),
+                Column(name="text", value=lambda one: one.text, kind="prose"),
+                Column(name="about", value=lambda one: one.key),
+                Column(name="holds", value=lambda one: not one.superseded_by),
+                Column(name="contradicts", value=lambda one: len(one.contradicts) or "", kind="number", is_minor=True),
+                Column(name="sure", value=lambda one: one.confidence, kind="share", is_minor=True),
+                Column(name="from", value=lambda one: ", ".join(s.label or s.uri or s.ref for s in one.sources)),
+                Column(name="happened", value=lambda one: one.happened_at or one.created_at, kind="time"),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="Nothing is kept about this user. An agent retains something with retain_memory.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "knowledge.html",
+        here="sources",
+        title="Memories",
+        tabs=TABS,
+        tab="/sources/memories",
+        about="What is known about a user across conversations, and what no longer holds.",
+        form=(("q", "What matters to", question),),
+        parts_shown=[listed],
+        memories=listed.value,
+        code=code.Code(
+            python=code.python_each("context", "recall_memories", question, **visit.whose)
+            if question
+            else code.python_each("context", "list_memories", **visit.whose),
+            shell=code.shell("memory", "recall", question) if question else code.shell("memory", "list"),
+        ),
+        begin=None,
+    )
