@@ -82,7 +82,7 @@ def test_a_person_signs_in_and_out_by_keyboard_alone(page: Browser, key: str):
     WebDriverWait(page.driver, 20).until(lambda _: "You have signed out" in page.text)
     assert page.complaints() == []
     page.driver.back()
-    assert "No context is begun yet" not in page.text
+    WebDriverWait(page.driver, 10).until(lambda _: "No context is begun yet" not in page.text)
 
 
 def test_every_page_on_every_screen(page: Browser, world: World):
@@ -153,7 +153,7 @@ def test_the_next_person_at_the_browser_sees_nothing_of_the_last(page: Browser, 
         assert "of the first" not in page.source
     for _ in range(6):
         page.driver.back()
-        assert "of the first" not in page.source
+        WebDriverWait(page.driver, 10).until(lambda _: "of the first" not in page.source)
 
 
 def test_a_key_that_is_revoked_while_a_page_is_open_ends_at_the_door(page: Browser, key: str, callers: Revocable):

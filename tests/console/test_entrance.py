@@ -128,7 +128,9 @@ def test_what_can_be_no_key_is_refused(running: Running, visitor: Visitor, key: 
 def test_signing_out_ends_the_session_on_the_server(running: Running, visitor: Visitor, key: str):
     client = visitor(running, key)
     cookies = dict(client.cookies)
-    assert client.post("/sign-out").headers["location"].startswith("/sign-in")
+    left = client.post("/sign-out")
+    assert left.headers["location"].startswith("/sign-in")
+    assert left.headers["clear-site-data"] == '"cache"'
 
     again = httpx.get(f"{running.url}/contexts", cookies=cookies)
     assert again.status_code == 303

@@ -102,6 +102,8 @@ class Entrance:
         """End the session; a form of another session ends it, too, since that helps nobody else."""
         self._sessions.end(self.cookie_of(request))
         answer = RedirectResponse("/sign-in?why=out", 303)
+        # Or the button "back" would show the next person what the last one saw.
+        answer.headers["clear-site-data"] = '"cache"'
         answer.delete_cookie(self._name(request), path="/", secure=self._is_secure, httponly=True, samesite="strict")
         return answer
 

@@ -136,9 +136,17 @@ function uploads(): void {
   }
 }
 
+/** A page that the browser kept, and shows again by its button "back", is asked for anew: the session may have ended. */
+function returning(): void {
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload();
+  });
+}
+
 copying();
 keys();
 sorting();
 living();
 times();
 uploads();
+returning();

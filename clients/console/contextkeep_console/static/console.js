@@ -139,10 +139,18 @@ function uploads() {
         });
     }
 }
+/** A page that the browser kept, and shows again by its button "back", is asked for anew: the session may have ended. */
+function returning() {
+    window.addEventListener("pageshow", (event) => {
+        if (event.persisted)
+            window.location.reload();
+    });
+}
 copying();
 keys();
 sorting();
 living();
 times();
 uploads();
+returning();
 export {};
