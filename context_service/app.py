@@ -588,7 +588,7 @@ def _windows(
         checkpoints=checkpoint_rows,
         profiles=profiles,
         telemetry=telemetry,
-        writing=Writing(ground.chat, views, log=ground.log, profiles=profiles) if ground.chat else None,
+        writing=_writing(ground, views, profiles, telemetry),
     )
     editing = Editing(
         rows,
@@ -931,6 +931,12 @@ async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
     """Open what writes texts, if there is to be one."""
     opening = open_chat(settings)
     return await stack.enter_async_context(opening) if opening else None
+
+
+def _writing(ground: _Ground, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry) -> Writing | None:
+    if ground.chat is None:
+        return None
+    return Writing(ground.chat, views, log=ground.log, profiles=profiles, telemetry=telemetry)
 
 
 def _question_vectors(settings: Settings, embedder: Embedder, known: KnownVectors) -> QuestionVectors:

@@ -348,9 +348,10 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         state = await self._accounts.state(
             parse_id("window_id", request.window_id),
             request.sections,
+            PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
-        answer = pb.GetStateResponse(entries=map(_entry, state.held))
+        answer = pb.GetStateResponse(entries=map(_entry, state.held), next_page_token=state.next_page_token)
         answer.entries.extend(_tallied(state))
         return answer
 

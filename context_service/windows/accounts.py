@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from service_runtime.auth import Principal
 
 ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
 _COUNTED = frozenset({TOOL, ENTITY})
+_ENTRY_BYTES = 100  # that an entry takes beside its texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +37,14 @@ class State:
     Attributes:
         window: Of which.
         held: What holds, and what is pinned, in the order in which it was said.
-        tallies: What is counted.
+        tallies: What is counted, with the last page.
+        next_page_token: Of what holds; empty: that is all.
     """
 
     window: Window
     held: list[Held]
     tallies: Tallies
+    next_page_token: str = ""
 
 
 class Accounts:
@@ -83,19 +86,16 @@ class Accounts:
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         query = ("GetLineage", principal.tenant_id, window_id)
-        key = pages.decode_token(query, page.token, parts=1)
         count = pages.page_size(page.size)
-        before = None
-        if key is not None:
-            if not isinstance(key[0], int):
-                raise InvalidPageToken("page_token is malformed", field="page_token")
-            before = key[0]
+        before = _number_in(query, page) if page.token else None
         found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
         token = pages.encode_token(query, (found[count - 1].epoch,)) if len(found) > count else ""
         return found[:count], token
 
-    async def state(self, window_id: UUID, sections: Collection[str], *, principal: Principal) -> State:
-        """Return the state of the work.
+    async def state(
+        self, window_id: UUID, sections: Collection[str], page: pages.PageRequest, *, principal: Principal
+    ) -> State:
+        """Return a page of the state of the work.
 
         What was said in a message that is retracted is left out at once, and forgotten by the next pack; until then
         nothing is answered of what is counted, which has it, too.
@@ -103,11 +103,13 @@ class Accounts:
         Args:
             window_id: Of which window.
             sections: Which of them; empty: all.
+            page: Of what holds.
             principal: Who asks.
 
         Raises:
             WindowNotFound: there is no such window.
             InvalidArgument: there is no such section.
+            InvalidPageToken: see the contract.
         """
         for section in sections:
             if section not in ENTRY_SECTIONS | _COUNTED:
@@ -116,14 +118,18 @@ class Accounts:
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
+        query = ("GetState", principal.tenant_id, window_id, *sorted(wanted))
+        behind, count = _number_in(query, page), pages.page_size(page.size)
         held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
-        held = [one for one in held if one.entry.section in wanted]
+        following = [one for one in held if one.entry.section in wanted and one.number > behind]
+        held = _first(following, count)
+        token = pages.encode_token(query, (held[-1].number,)) if len(held) < len(following) else ""
         tallies = NO_TALLIES
-        if wanted & _COUNTED:
+        if wanted & _COUNTED and not token:
             tallies = (await self._views.tallies(window, principal=principal)).most(wanted)
         if await self._has_retracted(window, principal):
             held, tallies = await self._there(window, held, principal), NO_TALLIES
-        return State(window=window, held=held, tallies=tallies)
+        return State(window=window, held=held, tallies=tallies, next_page_token=token)
 
     async def said_still(self, window: Window, held: list[Held], *, principal: Principal) -> list[Held]:
         """Return entries of a window without those whose messages are retracted.
@@ -149,3 +155,25 @@ class Accounts:
         seqs = {one.entry.seq for one in held if one.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [one for one in held if not one.entry.ref or one.entry.seq in there]
+
+
+def _first(held: Sequence[Held], count: int) -> list[Held]:
+    """Return the first entries, as many as a page has room for."""
+    found: list[Held] = []
+    room = pages.PAGE_BYTES_MAX
+    for one in held[:count]:
+        room -= _ENTRY_BYTES + sum(len(text.encode()) for text in (one.entry.key, one.entry.text, one.entry.value))
+        if room < 0 and found:
+            break
+        found.append(one)
+    return found
+
+
+def _number_in(query: Sequence[object], page: pages.PageRequest) -> int:
+    """Return the number of the last row of the page before; -1: there was none."""
+    key = pages.decode_token(query, page.token, parts=1)
+    if key is None:
+        return -1
+    if not isinstance(key[0], int):
+        raise InvalidPageToken("page_token is malformed", field="page_token")
+    return key[0]

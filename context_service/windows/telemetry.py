@@ -25,6 +25,10 @@ REASONS = (
     *("updated", "pinned", "unpinned", "retracted", "rolled_back"),
 )
 ZONES = ("system", "pins", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
+VERDICTS = (
+    *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
+    *("coverage", "superseded", "instruction", "refusal"),
+)
 _WINDOWS_MAX = 10_000  # of which is known what they showed last
 _REFUSALS = (BudgetTooSmall, TokensSpent, WindowBehind, AnswerTooLarge)
 _TENTHS = tuple(f"{tenth / 10:.1f}" for tenth in range(10))
@@ -73,6 +77,11 @@ class Telemetry:
             "Lines that folds chose from, by their importance, rounded down",
             importance=_TENTHS,
             fate=("shown", "left_out"),
+        )
+        self._asked = metrics.counter(
+            "contextkeep_window_segments",
+            "Segments that a model was asked for: accepted, or which check they failed",
+            verdict=VERDICTS,
         )
         self._lookups = metrics.counter(
             "contextkeep_window_lookups", "Looks at what is out of view", how=("expand", "search")
@@ -147,6 +156,10 @@ class Telemetry:
             self._evicted(count, what=what)
         for (tenth, is_shown), count in Counter((_tenth(worth), is_shown) for worth, is_shown in done.worth).items():
             self._units(count, importance=tenth, fate="shown" if is_shown else "left_out")
+
+    def written(self, verdict: str) -> None:
+        """Count a segment that a model was asked for."""
+        self._asked(verdict=verdict.partition(":")[0])
 
     def looked_up(self, how: str) -> None:
         """Count a look at what is out of view: `expand` or `search`."""

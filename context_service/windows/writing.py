@@ -20,6 +20,7 @@ from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import text_pieces, tokens_of
 from context_service.windows.prepared import Prepared, committed
 from context_service.windows.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import Window
 from context_service.windows.written import (
@@ -50,9 +51,11 @@ class Writing:
         views: What windows show.
         log: Their contexts.
         profiles: What a window keeps of its log.
+        telemetry: Counts.
     """
 
-    def __init__(self, chat: Chat, views: ViewRows, *, log: Log, profiles: OwnProfiles) -> None:
+    def __init__(self, chat: Chat, views: ViewRows, *, log: Log, profiles: OwnProfiles, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
         self._chat = chat
         self._views = views
         self._log = log
@@ -79,6 +82,7 @@ class Writing:
         limits = Limits.of(window.counted_limit, window.config)
         done = await asyncio.gather(*(self._segment(window, before, limits, one, principal) for one in segments))
         for one in done:
+            self._telemetry.written(one.verdict)
             failures = failures + 1 if one.method == BY_RULES else 0
             if failures >= FAILURES_MAX:
                 failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS

@@ -159,7 +159,7 @@ def checked(answer: str, steps: Steps, *, count: Callable[[str], int], cost: Cal
     tokens = cost(text)
     if steps.tokens - tokens < TOKENS_SAVED_MIN or tokens > steps.tokens * SHARE_SAVED_MIN:
         raise NotUsed("ratio", f"{tokens} tokens do not save half of {steps.tokens}")
-    for name, check in _CHECKS:
+    for name, check in CHECKS:
         if why := check(lines, steps):
             raise NotUsed(name, why)
     return replace(of, text=text, tokens=tokens, method=BY_MODEL, verdict=ACCEPTED)
@@ -263,7 +263,7 @@ def _is_willing(lines: Sequence[_Line], steps: Steps) -> str:
 
 
 # In the order in which they are made, behind schema, cap and ratio.
-_CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], Steps], str]]] = (
+CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], Steps], str]]] = (
     ("sources", _in_range),
     ("grounding", _grounded),
     ("coverage", _covers),

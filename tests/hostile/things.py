@@ -1666,7 +1666,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "GetState": lambda t: [
         windows.GetStateRequest(window_id=t.window_id),
         windows.GetStateRequest(window_id=t.window_id, sections=["constraint"], subject_user_id=t.user_id),
-        windows.GetStateRequest(window_id=t.window_id, sections=["tool", "entity"]),
+        windows.GetStateRequest(window_id=t.window_id, sections=["tool", "entity"], page_size=1),
     ],
     "WatchWindow": lambda t: [
         windows.WatchWindowRequest(until_now=True, window_id=t.window_id),

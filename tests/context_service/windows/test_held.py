@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+import pytest
 
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2
+from contextkeep.errors import InvalidPageToken
 from tests.context_service.contexts import Caller
 from tests.context_service.windows.calling import opened, packed, said
 
@@ -34,8 +36,14 @@ def failed(n: int) -> dict[str, Any]:
 
 
 async def state(caller: Caller, window: windows_pb.Window, *sections: str) -> list[str]:
-    found = await caller.call("GetState", window_id=window.window_id, sections=sections)
-    return [one.text for one in found.entries]
+    """Return all that a window holds, page by page."""
+    texts, token = [], ""
+    while True:
+        asked = {"window_id": window.window_id, "sections": sections, "page_size": 200, "page_token": token}
+        page = await caller.call("GetState", **asked)
+        texts += [one.text for one in page.entries]
+        if not (token := page.next_page_token):
+            return texts
 
 
 async def test_a_rule_and_a_value_hold_behind_thousands_of_files(caller: Caller):
@@ -75,3 +83,27 @@ async def test_a_goal_gives_way_to_another_behind_hundreds_of_errors(caller: Cal
     assert await state(caller, window, "goal") == ["The goal is now to write a report."]
     assert await state(caller, window, "constraint") == ["Never touch the vendor folder."]
     assert "no longer: The goal is to find the file." in pack.messages_json
+
+
+async def test_a_page_of_the_state_goes_on_where_the_one_before_ended(caller: Caller):
+    first_said = {"content": "Never touch the vendor folder. The port is 8443."}
+    context_id = await said(caller, "", first_said, reads(1), {"content": "Go on."})
+    window = await opened(caller, context_id, 30_000)
+    await packed(caller, window)
+
+    async def page(token: str = "", **fields: Any) -> windows_pb.GetStateResponse:
+        return await caller.call("GetState", window_id=window.window_id, page_token=token, **fields)
+
+    first = await page(page_size=1)
+    assert [one.text for one in first.entries] == ["Never touch the vendor folder."]
+    second = await page(first.next_page_token, page_size=1)
+    assert [one.text for one in second.entries] == ["The port is 8443."]
+    rest = await page(second.next_page_token, page_size=1_000)
+    assert len([one for one in rest.entries if one.section == "artifact"]) == PATHS_OF_CALL * CALLS
+    assert [one.key for one in rest.entries if one.section == "tool"] == ["read_files"]  # with the last page only
+    assert not rest.next_page_token
+    for wrong in ({"sections": ["value"]}, {"window_id": (await opened(caller, context_id)).window_id}):
+        with pytest.raises(InvalidPageToken):
+            await caller.call(
+                "GetState", **{"window_id": window.window_id, "page_token": first.next_page_token, **wrong}
+            )

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from context_service.windows.profiles import profile
 from context_service.windows.summaries import BY_RULES, SEGMENT, Scored, Summary
 from context_service.windows.task_state import Entry
+from context_service.windows.telemetry import VERDICTS
 from context_service.windows.units import Unit
-from context_service.windows.written import ACCEPTED, BY_MODEL, NotUsed, Steps, asked, checked, sources_of
+from context_service.windows.written import ACCEPTED, BY_MODEL, CHECKS, NotUsed, Steps, asked, checked, sources_of
 from tests.context_service.windows.messages import answered, called, message
 
 LOG = [
@@ -73,6 +74,10 @@ def test_what_passes_every_check_is_the_segment():
     assert (made.method, made.verdict, made.tokens) == (BY_MODEL, ACCEPTED, count(made.text) + 4)
     assert replace(made, text="", tokens=0, method=BY_RULES, verdict="") == replace(of.summary, text="", tokens=0)
     assert written(f"```json\n{orjson.dumps({'lines': GOOD}).decode()}\n```") == made
+
+
+def test_each_check_is_counted_by_its_name():
+    assert {"schema", "cap", "ratio", *(name for name, _ in CHECKS)} == {*VERDICTS} - {ACCEPTED, "model"}
 
 
 def line(text: str, *refs: str) -> list[dict[str, Any]]:

@@ -51,6 +51,7 @@ import type { ContextOptions } from "./contexts.js";
 import { TaskCalls } from "./tasks.js";
 
 const method = pb.ContextWindows.method;
+const ENTRIES_AT_ONCE = 1_000;
 
 /** A new window. */
 export interface WindowOptions extends ContextOptions, WriteOptions {
@@ -382,7 +383,14 @@ export abstract class WindowCalls extends TaskCalls {
   /** Return the state of the work, as rules read it from the log and callers said it; of some sections, such as "constraint" or "pin", or of all. */
   async getState(windowId: string, options: { sections?: string[] } & ContextOptions = {}): Promise<StateEntry[]> {
     const { sections, subjectUserId } = options;
-    return (await this.call(method.getState, { windowId, sections, subjectUserId }, options)).entries.map(stateEntryOf);
+    const entries: StateEntry[] = [];
+    for (let pageToken = ""; ; ) {
+      const asked = { windowId, sections, subjectUserId, pageSize: ENTRIES_AT_ONCE, pageToken };
+      const page = await this.call(method.getState, asked, options);
+      entries.push(...page.entries.map(stateEntryOf));
+      if (!page.nextPageToken) return entries;
+      pageToken = page.nextPageToken;
+    }
   }
 
   /**

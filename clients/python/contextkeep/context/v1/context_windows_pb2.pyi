@@ -1031,17 +1031,23 @@ class StateEntry(_message.Message):
     def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ..., count: _Optional[int] = ..., failure_count: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class GetStateRequest(_message.Message):
-    __slots__ = ("window_id", "subject_user_id", "sections")
+    __slots__ = ("window_id", "subject_user_id", "sections", "page_size", "page_token")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     SECTIONS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     subject_user_id: str
     sections: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., sections: _Optional[_Iterable[str]] = ...) -> None: ...
+    page_size: int
+    page_token: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., sections: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class GetStateResponse(_message.Message):
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "next_page_token")
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     entries: _containers.RepeatedCompositeFieldContainer[StateEntry]
-    def __init__(self, entries: _Optional[_Iterable[_Union[StateEntry, _Mapping]]] = ...) -> None: ...
+    next_page_token: str
+    def __init__(self, entries: _Optional[_Iterable[_Union[StateEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

@@ -455,8 +455,9 @@ class ContextWindowsServicer:
 
     def GetState(self, request, context):
         """Answers the state of the work, as rules read it from the log and callers said it, the oldest first, and behind it what is counted of all
-        steps that the window has read: tools and entities. While a retraction waits for the next pack, nothing is answered of what is counted.
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        steps that the window has read: tools and entities, with the last page. While a retraction waits for the next pack, nothing is answered of
+        what is counted.
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,6 +34,8 @@ from contextkeep.values import (
     WindowStats,
 )
 
+_ENTRIES_AT_ONCE = 1_000  # of a page
+
 
 class WindowCalls(Client):
     """The RPCs of windows. One that is of another's context, or not there at all, is `WindowNotFound`."""
@@ -711,10 +713,18 @@ class WindowCalls(Client):
             InvalidArgument: there is no such section.
         """
         request = windows_pb.GetStateRequest(
-            window_id=messages.to_id(window_id), sections=sections, subject_user_id=subject_user_id
+            window_id=messages.to_id(window_id),
+            sections=sections,
+            subject_user_id=subject_user_id,
+            page_size=_ENTRIES_AT_ONCE,
         )
-        response: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
-        return [StateEntry.from_proto(entry) for entry in response.entries]
+        entries: list[StateEntry] = []
+        while True:
+            page: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
+            entries += map(StateEntry.from_proto, page.entries)
+            if not page.next_page_token:
+                return entries
+            request.page_token = page.next_page_token
 
     def watch_window(
         self,
