@@ -155,6 +155,17 @@ def test_an_idle_session_ends(stack: Addresses, visitor: Visitor, key: str):
         assert client.get("/contexts").status_code == 303
 
 
+def test_a_page_that_asks_by_itself_keeps_no_session_alive(stack: Addresses, visitor: Visitor, key: str):
+    clock = Clock()
+    settings = Settings(port=0, context_address=stack.context, entity_address=stack.entity)
+    with served(settings, Sessions(clock=clock)) as console:
+        client = visitor(console, key)
+        clock.now += IDLE_S * 0.6
+        assert client.get("/?part=health").status_code == 200
+        clock.now += IDLE_S * 0.6
+        assert client.get("/contexts").status_code == 303
+
+
 def test_a_revoked_key_ends_the_session(running: Running, visitor: Visitor, key: str, callers: Revocable):
     client = visitor(running, key)
     assert client.get("/contexts").status_code == 200

@@ -10,7 +10,7 @@ import httpx2 as httpx
 import pytest
 
 from contextkeep import ContextClient, ContextInput, EntityClient, MessageInput
-from contextkeep.errors import ContextNotFound
+from contextkeep.errors import ContextNotFound, NodeNotFound
 from contextkeep_console.settings import Settings
 from tests.conftest import Addresses
 from tests.console.conftest import Running, Visitor, a_key, served
@@ -259,6 +259,37 @@ def test_rules_that_are_wrong_stay_on_the_page(running: Running, visitor: Visito
 
     assert answer.status_code in {400, 404}
     assert 'class="trouble' in answer.text
+
+
+def test_a_node_is_written_changed_archived_and_deleted(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    client = visitor(running, key)
+    form = {"token": token_of(client)}
+    made = client.post("/nodes", data={**form, "type": "Session", "name": "by hand", "data": '{"a": 1}'})
+    path = made.headers["location"]
+    node_id = path.rpartition("/")[2]
+    with EntityClient(stack.entity, api_key=key) as graph:
+        client.post(f"{path}/data", data={**form, "version": "1", "data": '{"b": 2}'})
+        assert graph.get_node(node_id).data == {"b": 2}
+        client.post(f"{path}/archive", data={**form, "version": "2"})
+        assert graph.get_node(node_id).is_archived
+        assert client.post(f"{path}/delete", data={**form, "version": "3"}).status_code == 400
+        client.post(f"{path}/delete", data={**form, "version": "3", "sure": "yes"})
+        with pytest.raises(NodeNotFound):
+            graph.get_node(node_id)
+
+
+def test_of_two_who_change_the_same_the_later_is_told(running: Running, visitor: Visitor, key: str, stack: Addresses):
+    with EntityClient(stack.entity, api_key=key) as graph:
+        node_id = graph.create_node("Session", data={"a": 0}).id
+        answers = []
+        for number in (1, 2):
+            client = visitor(running, key)
+            form = {"token": token_of(client), "version": "1", "data": json.dumps({"a": number})}
+            answers.append(client.post(f"/nodes/{node_id}/data", data=form))
+
+        assert [answer.status_code for answer in answers] == [303, 409]
+        assert "Somebody else changed it first" in answers[1].text
+        assert graph.get_node(node_id).data == {"a": 1}
 
 
 def test_rules_are_tried_then_registered(world: World, client: httpx.Client):

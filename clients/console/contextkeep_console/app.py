@@ -84,6 +84,10 @@ POST: tuple[tuple[str, Page], ...] = (
     ("/windows/{window_id}/unpin", windows.unpin),
     ("/windows/{window_id}/checkpoint", windows.checkpoint),
     ("/windows/{window_id}/rollback", windows.rollback),
+    ("/nodes", graph.create),
+    ("/nodes/{node_id}/data", graph.change),
+    ("/nodes/{node_id}/archive", graph.archive),
+    ("/nodes/{node_id}/delete", graph.delete),
     ("/records", memory.upload),
     ("/records/{record_id}/archive", memory.archive),
     ("/records/{record_id}/restore", memory.restore),
@@ -109,7 +113,8 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
 
     def served(page: Page) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
-            session = sessions.find(entrance.cookie_of(request))
+            # What a page asks for by itself is no sign of anybody.
+            session = sessions.find(entrance.cookie_of(request), is_use="part" not in request.query_params)
             if session is None:
                 return _to_sign_in(request)
             visit = Visit(request, session, templates)

@@ -71,11 +71,16 @@ class Sessions:
         self._sessions[_hash(cookie)] = session
         return cookie
 
-    def find(self, cookie: str) -> Session | None:
-        """Return the session of a cookie, which lives on by that; None: it has ended, or there was none."""
+    def find(self, cookie: str, *, is_use: bool = True) -> Session | None:
+        """Return the session of a cookie; None: it has ended, or there was none.
+
+        Args:
+            cookie: Its value.
+            is_use: Somebody does something, and the session lives on by that.
+        """
         self._forget_ended()
         session = self._sessions.get(_hash(cookie))
-        if session is not None:
+        if session is not None and is_use:
             session.seen = self._clock()
             self._sessions.move_to_end(_hash(cookie))
         return session

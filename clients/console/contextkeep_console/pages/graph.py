@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from contextkeep import Edge, Envelope, Node
+from contextkeep.errors import InvalidArgument
 from contextkeep_console import code
 from contextkeep_console.drawing import NODES_MAX, Drawing, drawing
 from contextkeep_console.pages.memory import record_columns
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import part
-from contextkeep_console.visit import Visit, everything, take
+from contextkeep_console.visit import Visit, document, everything, take
 
 EDGES = 200  # of a node, shown
 
@@ -158,6 +160,12 @@ async def node(visit: Visit) -> Response:
         code=code.Code(
             python=code.python("graph", "get_node", found.id), shell=code.shell("node", "get", found.id, json=True)
         ),
+        change_code=code.Code(
+            python=code.python(
+                "graph", "update_node_data", found.id, {"language": "de"}, replace=True, expected_version=found.version
+            ),
+            shell=code.shell("node", "update", found.id, '{"language": "de"}'),
+        ),
         walk=code.Code(
             python=code.python_each("graph", "traverse", found.id, direction="both", depth_max=depth),
             shell=code.shell("node", "connected", found.id, depth=depth),
@@ -291,3 +299,51 @@ async def edge(visit: Visit) -> Response:
             shell=code.shell("edge", "list", found.from_node_id, type=found.edge_type),
         ),
     )
+
+
+async def create(visit: Visit) -> Response:
+    """Write a node."""
+    form = await visit.form()
+    kind, name, graph_name = (str(form.get(each, "")).strip() for each in ("type", "name", "graph"))
+    data = document(str(form.get("data", "")), "data")
+    made = await visit.graph.create_node(kind, name=name, graph_name=graph_name, data=data)
+    return visit.redirect(f"/nodes/{made.id}", "It is written.")
+
+
+async def change(visit: Visit) -> Response:
+    """Put new data in the place of a node's, if it is still as the visitor saw it."""
+    form = await visit.form()
+    node_id, version = visit.step("node_id"), _version(form)
+    data = document(str(form.get("data", "")), "data")
+    await visit.graph.update_node_data(node_id, data or {}, replace=True, expected_version=version)
+    return visit.redirect(f"/nodes/{node_id}", "Its data are changed.")
+
+
+async def archive(visit: Visit) -> Response:
+    """Archive a node, or bring it back."""
+    form = await visit.form()
+    node_id, restore = visit.step("node_id"), form.get("restore") == "yes"
+    await visit.graph.archive_node(node_id, restore=restore, expected_version=_version(form))
+    return visit.redirect(f"/nodes/{node_id}", "It is back." if restore else "It is archived: searches pass it over.")
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete a node for good, with its edges, if the visitor is sure and it is as he saw it."""
+    form = await visit.form()
+    node_id = visit.step("node_id")
+    if form.get("sure") != "yes":
+        raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
+    edges = await visit.graph.delete_node(node_id, expected_version=_version(form))
+    return visit.redirect("/graph", f"The node is deleted, with {edges} edges.")
+
+
+def _version(form: FormData) -> int:
+    """Return which version the visitor saw.
+
+    Raises:
+        InvalidArgument: the form does not say.
+    """
+    version = str(form.get("version", ""))
+    if not version.isdecimal() or len(version) > 15:
+        raise InvalidArgument("the form says no version: load the page again", field="version")
+    return int(version)
