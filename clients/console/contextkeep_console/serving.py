@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 
@@ -40,7 +41,14 @@ def serve(settings: Settings) -> None:
             ssl_keyfile=settings.key_path or None,
             timeout_graceful_shutdown=5,
         )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server takes them while it runs, and hands them on when it has stopped, as was asked for.
+            signal.signal(number, _stopped)
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _stopped(_number: int, _frame: object) -> None:
+    """Go on to the end."""
 
 
 def listener(settings: Settings) -> socket.socket:
