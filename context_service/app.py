@@ -121,6 +121,9 @@ from context_service.windows.accounts import Accounts
 from context_service.windows.checkpoint_rows import CheckpointRows
 from context_service.windows.checkpoints import Checkpoints
 from context_service.windows.editing import Editing
+from context_service.windows.fork_rows import ForkRows
+from context_service.windows.forks import Forks
+from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs
@@ -248,8 +251,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memory, searches = await _working_memory(ground, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
-        contexts, recalling = await _contexts(ground, stack, callers)
-        windows = _windows(ground, recalling, stack, callers)
+        contexts, messaging, recalling = await _contexts(ground, stack, callers)
+        windows = _windows(ground, messaging, recalling, stack, callers)
         agents = Agents(ground.database, requests=_REQUESTS)
         templates = Agents(ground.database, requests=_REQUESTS, is_template=True)
         mcp_servers = _mcp_servers(ground)
@@ -471,7 +474,7 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
 
 async def _contexts(
     ground: _Ground, stack: AsyncExitStack, callers: Authenticator
-) -> tuple[_Room[ContextsServicer], Recalling]:
+) -> tuple[_Room[ContextsServicer], Messaging, Recalling]:
     """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
     passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
@@ -556,14 +559,14 @@ async def _contexts(
         checks=[ground.schema_ready],
         ending=ground.lookout.end,
     )
-    return _Room(servicer, service), recalling
+    return _Room(servicer, service), messaging, recalling
 
 
 def _windows(
-    ground: _Ground, recalling: Recalling, stack: AsyncExitStack, callers: Authenticator
+    ground: _Ground, messaging: Messaging, recalling: Recalling, stack: AsyncExitStack, callers: Authenticator
 ) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
-    checkpoint_rows = CheckpointRows(ground.log)
+    checkpoint_rows, fork_rows = CheckpointRows(ground.log), ForkRows(ground.log)
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
     stack.callback(profiles.end)
     telemetry = Telemetry(ground.metrics)
@@ -611,6 +614,27 @@ def _windows(
         packs=packs,
         telemetry=telemetry,
     )
+    forks = Forks(
+        windows,
+        rows,
+        fork_rows,
+        log=ground.log,
+        messaging=messaging,
+        requests=_REQUESTS,
+        order=ground.order,
+        packs=packs,
+        telemetry=telemetry,
+    )
+    merges = Merges(
+        rows,
+        fork_rows,
+        log=ground.log,
+        messaging=messaging,
+        requests=_REQUESTS,
+        order=ground.order,
+        packs=packs,
+        telemetry=telemetry,
+    )
     accounts = Accounts(rows, views, log=ground.log)
     servicer = ContextWindowsServicer(
         windows,
@@ -619,7 +643,17 @@ def _windows(
         packs,
         checkpoints,
         Recovery(rows, checkpoint_rows, log=ground.log, requests=_REQUESTS, checkpoints=checkpoints, packs=packs),
-        Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling, telemetry=telemetry),
+        forks,
+        merges,
+        Originals(
+            rows,
+            views,
+            fork_rows,
+            log=ground.log,
+            passages=ground.passages,
+            recalling=recalling,
+            telemetry=telemetry,
+        ),
         accounts,
         Billing(rows, usage, log=ground.log, requests=_REQUESTS, telemetry=telemetry),
         Statistics(rows, StatisticsRows(ground.log), usage),

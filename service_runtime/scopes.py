@@ -80,6 +80,8 @@ OF_CONTEXTS = frozenset(
                 "EstimateCost",
                 "WindowStats",
                 "WatchWindow",
+                "ForkWindow",
+                "MergeWindow",
             )
         ),
         *(f"/contextkeep.context.v1.ContextQuery/{name}" for name in _ASKS),  # of its contexts; it asks nobody else

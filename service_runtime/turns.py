@@ -60,6 +60,8 @@ EXPENSIVE = {
     "CommitFold": "as Pack, and writes the state of the work",
     "CreateCheckpoint": "as Pack",
     "Rollback": "undoes what many steps did",
+    "ForkWindow": "as Pack, and counts what a window begins with",
+    "MergeWindow": "as Pack, and cuts what comes back",
     "ReportResponse": "as Rollback, Recall and Pack",
     "Pack": "renders and counts what a window has not read yet",
     "WindowStats": "adds up the messages that a window has read",

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import psycopg
 
+from context_service.contexts.log import below
 from context_service.retrieval.passages import OF_USERS, Passages, Scope
 from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
 from service_runtime import background
@@ -63,6 +64,7 @@ OF_SUBJECTS = (
     "context.window_fold",
     "context.window_usage",
     "context.window_checkpoint",
+    "context.window_fork",
     "context.context",
     "context.erasure",
 )
@@ -74,24 +76,32 @@ _RECEIPT = """
 """
 
 
-def _marking(which: str, *, erasure_id: str = "gen_random_uuid()", beside: str = "") -> str:
-    """Return a statement that lets contexts be gone, and returns their receipts.
+def _standing(which: str) -> str:
+    """Return the contexts that are there, of a condition, with how they are locked.
 
-    Args:
-        which: A condition, with how they are locked: an update alone would not wait for whoever holds a header to make
-            a key of its context.
-        erasure_id: Of the receipts.
-        beside: What is done with `receipt` besides.
+    An update alone would not wait for whoever holds a header to make a key of its context.
     """
     return f"""
-        WITH marked AS (
+        SELECT tenant_id, context_id, ancestors FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND {which}
+    """  # noqa: S608
+
+
+def _marking(due: str, *, erasure_id: str = "gen_random_uuid()", beside: str = "", answers: str = "true") -> str:
+    """Return a statement that lets contexts be gone, with those below them, and returns their receipts.
+
+    Args:
+        due: A query for them.
+        erasure_id: Of the receipts.
+        beside: What is done with `receipt` besides.
+        answers: Which of them it returns.
+    """
+    return f"""
+        WITH due AS ({due}), below AS ({below("due")}), marked AS (
             UPDATE context.context c
             SET deleted_at = now(), only_system = NULL, only_id = NULL
-            FROM (
-                SELECT tenant_id, context_id FROM context.context
-                WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND {which}
-            ) due
-            WHERE c.tenant_id = due.tenant_id AND c.context_id = due.context_id
+            FROM (SELECT tenant_id, context_id FROM due UNION SELECT tenant_id, context_id FROM below) gone
+            WHERE c.tenant_id = gone.tenant_id AND c.context_id = gone.context_id AND c.deleted_at IS NULL
             RETURNING c.tenant_id, c.context_id, c.ancestors, c.last_seq, c.owner_user_id, c.app_id, c.agent_bundle_id
         ), receipt AS (
             INSERT INTO context.erasure (
@@ -103,24 +113,31 @@ def _marking(which: str, *, erasure_id: str = "gen_random_uuid()", beside: str =
             FROM marked
             RETURNING {_RECEIPT}
         ){beside}
-        SELECT {_RECEIPT} FROM receipt
+        SELECT {_RECEIPT} FROM receipt WHERE {answers}
     """  # noqa: S608
 
 
-_BEGIN = _marking(
-    "context_id = %(context_id)s FOR UPDATE",
-    erasure_id="%(erasure_id)s",
+_THIS = "context_id = %(context_id)s"
+_BEGIN_SQL = _marking(
+    _standing(f"{_THIS} FOR UPDATE"),
+    erasure_id=f"CASE WHEN {_THIS} THEN %(erasure_id)s::uuid ELSE gen_random_uuid() END",
+    answers=_THIS,
     beside=""", answered AS (
             INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
             SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
                 jsonb_build_object('erasure_id', erasure_id)
             FROM receipt
-            WHERE %(request_key)s::uuid IS NOT NULL
+            WHERE %(request_key)s::uuid IS NOT NULL AND context_id = %(context_id)s
         )""",
+)
+_BEGIN = Across(
+    sql=_BEGIN_SQL, contexts=True, why="a context that is named takes those with it that were forked from it"
 )
 _READ_OF = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s"  # noqa: S608
 _READ = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s"  # noqa: S608
-_BEGIN_ANYBODYS = Across(sql=_BEGIN, subjects=True, why="an administrator deletes of all of the tenant")
+_BEGIN_ANYBODYS = Across(
+    sql=_BEGIN_SQL, contexts=True, subjects=True, why="an administrator deletes of all of the tenant"
+)
 _READ_OF_ANYBODYS = Across(sql=_READ_OF, subjects=True, why="an administrator deletes of all of the tenant")
 _READ_SEEN = Across(sql=_READ, contexts=True, why="a receipt knows which context it is of; others' are not seen")
 _READ_ANYBODYS = Across(sql=_READ, contexts=True, subjects=True, why="an administrator reads all of the tenant")
@@ -132,8 +149,28 @@ def _of_all(sql: str) -> Across:
     return Across(sql=sql, contexts=True, subjects=True, why=_WHY)
 
 
-_MARK_EXPIRED = _of_all(_marking("expires_at <= now() ORDER BY expires_at LIMIT %(count)s FOR UPDATE SKIP LOCKED"))
-_MARK_OWNED = _of_all(_marking("owner_user_id = %(user_id)s AND owner_user_id <> '' LIMIT %(count)s FOR UPDATE"))
+_MARK_EXPIRED = _of_all(
+    _marking(_standing("expires_at <= now() ORDER BY expires_at LIMIT %(count)s FOR UPDATE SKIP LOCKED"))
+)
+_MARK_OWNED = _of_all(
+    _marking(_standing("owner_user_id = %(user_id)s AND owner_user_id <> '' LIMIT %(count)s FOR UPDATE"))
+)
+# What was forked while its ancestor went.
+_MARK_BELOW = _of_all(
+    _marking(
+        """
+        SELECT tenant_id, context_id, ancestors FROM context.erasure
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+        """
+    )
+)
+# The deepest first: what is gone last has nothing below it.
+_FIND_BELOW = _of_all("""
+    SELECT context_id FROM context.erasure
+    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND %(context_id)s = ANY (ancestors)
+        AND context_id <> %(context_id)s
+    ORDER BY cardinality(ancestors) DESC, context_id
+""")
 _UNFINISHED = _of_all("""
     SELECT context_id FROM context.erasure
     WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND context_id > %(after)s
@@ -265,6 +302,7 @@ _REMOVE_CHECKPOINTS = _removing(
     "window_steps_removed",
     size_bytes="pg_column_size(t.state_pieces) + pg_column_size(t.tallies)",
 )
+_REMOVE_FORKS = _removing("context.window_fork", "context_id", "window_steps_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _STEPS = (
     _REMOVE_MESSAGES,
@@ -277,6 +315,7 @@ _STEPS = (
     _REMOVE_FOLDS,
     _REMOVE_USAGE,
     _REMOVE_CHECKPOINTS,
+    _REMOVE_FORKS,
     _REMOVE_ANSWERS,
 )
 _COUNT_PASSAGES = _of_all("""
@@ -295,6 +334,9 @@ _FINISH = _of_all(f"""
     ), tests AS (
         DELETE FROM context.source_test t USING mine
         WHERE t.tenant_id = mine.tenant_id AND mine.context_id = ANY (t.context_ids)
+    ), awaited AS (
+        UPDATE context.window_fork f SET ended_at = coalesce(f.ended_at, now()) FROM mine
+        WHERE f.tenant_id = mine.tenant_id AND f.fork_context_id = mine.context_id
     )
     UPDATE context.erasure e SET finished_at = now(), external_ids_removed = (SELECT count(*) FROM names)
     FROM mine
@@ -513,7 +555,7 @@ class Eraser:
             _UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX}
         ):
             for row in due:
-                if await self._erase(tenant, row.context_id):
+                for _ in range(await self._erase(tenant, row.context_id)):
                     finished += 1
                     if on_finished:
                         on_finished()
@@ -527,8 +569,19 @@ class Eraser:
             await self._passages.drop_scope(tenant.tenant_id, scope)
             await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id))
 
-    async def _erase(self, tenant: Tenant, context_id: UUID) -> bool:
-        """Remove what is left of a context; False: another replica is at it."""
+    async def _erase(self, tenant: Tenant, context_id: UUID) -> int:
+        """Remove what is left of a context, and before of those below it, and return how many were finished."""
+        named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+        while await tenant.query(_MARK_BELOW, {**named, "requested_by": ""}):
+            pass
+        found = await tenant.query(_FIND_BELOW, named)
+        for finished, one in enumerate([*(row.context_id for row in found), context_id]):
+            if not await self._erase_alone(tenant, one):
+                return finished
+        return len(found) + 1
+
+    async def _erase_alone(self, tenant: Tenant, context_id: UUID) -> bool:
+        """Remove what is left of a context; False: another replica is at it, or has finished it."""
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
         if any(dropped):

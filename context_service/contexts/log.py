@@ -46,10 +46,33 @@ AGENTS_MAX = 100  # that a header names
 ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 
 _HEADER = """
-    context_id, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id, agent_ids,
-    app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at, recall_profile,
-    last_seq, message_count, token_count, header_change
+    context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
+    agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
+    recall_profile, last_seq, message_count, token_count, header_change
 """
+
+BELOW_MAX = 1_000  # contexts that are found below one at once
+
+
+def below(of: str, unless: str = "deleted_at") -> str:
+    """Return a query for the contexts that were forked from others, or from such, which locks them.
+
+    Args:
+        of: Has the others.
+        unless: The column that says that one is done with.
+    """
+    return f"""
+        SELECT c.tenant_id, c.context_id FROM {of} CROSS JOIN LATERAL (
+            SELECT c.tenant_id, c.context_id FROM context.context c
+            WHERE c.tenant_id = {of}.tenant_id AND c.ancestors[1] = {of}.ancestors[1]
+                AND c.ancestors[2] IS NOT NULL AND {of}.context_id = ANY (c.ancestors)
+                AND c.context_id <> {of}.context_id AND c.{unless} IS NULL
+            ORDER BY c.ancestors[1], c.context_id  -- by their index, and always in one order
+            LIMIT {BELOW_MAX}
+            FOR UPDATE
+        ) c
+    """  # noqa: S608 - constants
+
 
 # The external ids of a context, by which it is found.
 _NAMED = """
@@ -147,9 +170,10 @@ WITH header AS (
         recall_profile, only_system, only_id, agent_ids, external_ids, metadata
     )
     VALUES (
-        %(tenant_id)s, %(context_id)s, ARRAY[%(context_id)s::uuid], %(entity_node_id)s, %(expires_at)s, %(count)s,
-        %(last_said_at)s, %(session_count)s, %(count)s, %(token_count)s, %(last_name)s, %(owner_user_id)s, %(app_id)s,
-        %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s, %(only_system)s, %(only_id)s,
+        %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
+        %(expires_at)s, %(count)s, %(last_said_at)s, %(session_count)s, %(count)s, %(token_count)s, %(last_name)s,
+        %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
+        %(only_system)s, %(only_id)s,
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
     )
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
@@ -308,6 +332,21 @@ WITH header AS (
 SELECT {_HEADER} FROM header
 """  # noqa: S608
 
+# What was forked from a context that is closed, or from such.
+_CLOSE_BELOW = f"""
+WITH this AS (
+    SELECT tenant_id, context_id, ancestors FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NOT NULL
+), below AS ({below("this", "closed_at")})
+UPDATE context.context c
+SET closed_at = now(), updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
+FROM below
+WHERE c.tenant_id = below.tenant_id AND c.context_id = below.context_id AND c.closed_at IS NULL
+RETURNING c.context_id
+"""  # noqa: S608
+_CLOSE_BELOW_SEEN = Across(
+    sql=_CLOSE_BELOW, contexts=True, why="a context that is named closes those with it that were forked from it"
+)
 _CLOSE = f"""
 UPDATE context.context
 SET closed_at = coalesce(closed_at, now()), updated_at = now(),
@@ -409,8 +448,9 @@ LIMIT %s
 _RETRACTED_ANYBODYS = Across(sql=_RETRACTED, subjects=True, why=_ANYBODYS_WHY)
 
 
-# What comes before an append in its transaction, and may refuse it.
+# What comes before a write in its transaction, and may refuse it; and what comes behind it.
 Hold = Callable[[Transaction], Awaitable[None]]
+Then = Callable[[Transaction, Sequence[Sent]], Awaitable[None]]
 
 
 class Taken(Enum):
@@ -459,7 +499,10 @@ class Log:
         messages: Sequence[NewMessage],
         *,
         principal: Principal,
-        only: ExternalId | None,
+        only: ExternalId | None = None,
+        parent: Context | None = None,
+        hold: Hold | None = None,
+        then: Then | None = None,
         request: Request | None,
     ) -> list[Sent]:
         """Make a context with its first messages.
@@ -470,6 +513,9 @@ class Log:
             messages: At least one.
             principal: Its owner and bounds are the context's.
             only: It is to be the one that the owner has for this id.
+            parent: From which it is forked; whose that is, it is, too.
+            hold: Comes before, in the same transaction; what it raises, this does.
+            then: Comes behind, likewise.
             request: Makes it happen once.
 
         Raises:
@@ -479,15 +525,18 @@ class Log:
             **_header_parameters(said),
             "app_id": said.app_id,
             "agent_bundle_id": said.agent_bundle_id,
-            "owner_user_id": principal.user_id,
+            "owner_user_id": parent.owner_user_id if parent else principal.user_id,
             "created_by": principal.subject,
+            "ancestors": list(parent.ancestors) if parent else [],
             "only_system": only and only.system,
             "only_id": only and only.id,
             "created": True,
             "known": "[]",
         }
         door = self.of(principal, context_id)
-        return await self._write(door, self._beginning, context_id, messages, parameters, request=request)
+        return await self._write(
+            door, self._beginning, context_id, messages, parameters, hold=hold, then=then, request=request
+        )
 
     async def append(
         self,
@@ -496,6 +545,7 @@ class Log:
         *,
         known: Iterable[Known],
         hold: Hold | None = None,
+        then: Then | None = None,
         principal: Principal,
         request: Request | None,
     ) -> list[Sent]:
@@ -506,6 +556,7 @@ class Log:
             messages: At least one.
             known: Others of the request, which are in the log: its answer names them, too.
             hold: Comes before, in the same transaction; what it raises, this does.
+            then: Comes behind, likewise; not if none were written.
             principal: Who writes.
             request: Makes it happen once.
 
@@ -516,7 +567,9 @@ class Log:
         there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
         parameters = {"created": False, "known": orjson.dumps(answered).decode()}
-        return await self._write(door, self._appending, context_id, messages, parameters, hold=hold, request=request)
+        return await self._write(
+            door, self._appending, context_id, messages, parameters, hold=hold, then=then, request=request
+        )
 
     async def _write(
         self,
@@ -527,6 +580,7 @@ class Log:
         parameters: dict[str, Any],
         *,
         hold: Hold | None = None,
+        then: Then | None = None,
         request: Request | None,
     ) -> list[Sent]:
         size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
@@ -555,10 +609,12 @@ class Log:
                     await transaction.query(self._putting_more, put)
                 by_seq = {row.seq: pointed.get(row.message_id, {}) for row in rows}
                 await pointed_records.owe(transaction, context_id, rows[0], by_seq)
+                if then:
+                    await then(transaction, [_sent(row) for row in rows])
             return rows
 
         try:
-            if hold or more or any(pointed.values()):
+            if hold or then or more or any(pointed.values()):
                 rows = await door.transaction(work)
             else:
                 rows = await door.query(statement, parameters)
@@ -643,6 +699,13 @@ class Log:
         """Close a context that is locked, and return it."""
         (row,) = await transaction.query(_CLOSE, (transaction.tenant_id, context_id))
         return _context(row)
+
+    async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
+        """Close what was forked from a context that is closed, or from such."""
+        door = self.of(principal, context_id)
+        named = {"tenant_id": door.tenant_id, "context_id": context_id}
+        while len(await door.query(_CLOSE_BELOW_SEEN, named)) == BELOW_MAX:
+            pass
 
     async def page(
         self,
@@ -855,6 +918,7 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
 def _context(row: Row) -> Context:
     return Context(
         context_id=row.context_id,
+        ancestors=tuple(row.ancestors),
         title=row.title,
         external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
         metadata_json=row.metadata,

@@ -330,6 +330,17 @@ class Messaging:
             passages=passages_of(said, count=count),
         )
 
+    async def prepared(self, said: MessageInput, *, path: str) -> NewMessage:
+        """Return a message that names nothing, as it is written, for a write that is more than that.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it cannot be.
+        """
+        size_bytes = size_of(said)
+        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
+        (made,) = await self._prepared([said], sizes=[size_bytes], paths=[path])
+        return made
+
     async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
         for record_id in record_ids:
             await self._check_record(record_id, principal)
@@ -463,7 +474,7 @@ class Messaging:
         return await self._changed(context_id, change, principal=principal, request=request)
 
     async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
-        """Close a context.
+        """Close a context, and what was forked from it.
 
         Raises:
             ContextNotFound: there is none.
@@ -473,7 +484,9 @@ class Messaging:
         async def change(transaction: Transaction, _: Context) -> Context:
             return await self._log.close(transaction, context_id)
 
-        return await self._changed(context_id, change, principal=principal, request=request)
+        closed = await self._changed(context_id, change, principal=principal, request=request)
+        await self._log.close_below(context_id, principal=principal)  # a kill in front of it: the next call does it
+        return closed
 
     async def _changed(
         self,

@@ -41,6 +41,7 @@ class Context:
     """The header of a context."""
 
     context_id: UUID
+    ancestors: tuple[UUID, ...]  # from which it was forked, the first one first, and itself
     title: str
     external_ids: tuple[ExternalId, ...]
     metadata_json: str

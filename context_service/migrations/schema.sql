@@ -1429,6 +1429,27 @@ CREATE TABLE context.window_fold (
 
 ALTER TABLE context.window_fold OWNER TO contextkeep_owner;
 
+CREATE TABLE context.window_fork (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    number integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone,
+    fork_context_id uuid NOT NULL,
+    fork_window_id uuid NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    merged_seq bigint,
+    merged_id text,
+    merged_tokens integer,
+    is_whole boolean
+);
+
+ALTER TABLE context.window_fork OWNER TO contextkeep_owner;
+
 CREATE TABLE context.window_profile (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -1725,6 +1746,9 @@ ALTER TABLE ONLY context.window_entry
 ALTER TABLE ONLY context.window_fold
     ADD CONSTRAINT window_fold_pkey PRIMARY KEY (tenant_id, window_id, epoch);
 
+ALTER TABLE ONLY context.window_fork
+    ADD CONSTRAINT window_fork_pkey PRIMARY KEY (tenant_id, context_id, number);
+
 ALTER TABLE ONLY context.window_profile
     ADD CONSTRAINT window_profile_pkey PRIMARY KEY (tenant_id, name);
 
@@ -1766,6 +1790,8 @@ CREATE INDEX compiled_page_node ON context.compiled_page USING btree (tenant_id,
 CREATE INDEX context_expiry ON context.context USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX context_external_id_of ON context.context_external_id USING btree (tenant_id, context_id);
+
+CREATE INDEX context_forked ON context.context USING btree (tenant_id, (ancestors[1]), context_id) WHERE (ancestors[2] IS NOT NULL);
 
 CREATE INDEX context_newest ON context.context USING btree (tenant_id, created_at DESC, context_id DESC);
 
@@ -1868,6 +1894,10 @@ CREATE INDEX window_entry_context ON context.window_entry USING btree (tenant_id
 CREATE INDEX window_entry_holds ON context.window_entry USING btree (tenant_id, window_id, section, key) WHERE (ended_at IS NULL);
 
 CREATE INDEX window_fold_context ON context.window_fold USING btree (tenant_id, context_id);
+
+CREATE INDEX window_fork_awaited ON context.window_fork USING btree (tenant_id, context_id) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX window_fork_of ON context.window_fork USING btree (tenant_id, fork_context_id);
 
 CREATE INDEX window_newest ON context.context_window USING btree (tenant_id, context_id, window_id);
 
@@ -2017,6 +2047,8 @@ CREATE POLICY bounds ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SE
 
 CREATE POLICY bounds ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.window_fork AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.window_profile AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.window_profile_version AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
@@ -2112,6 +2144,8 @@ CREATE POLICY context ON context.window_checkpoint AS RESTRICTIVE USING ((NULLIF
 CREATE POLICY context ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.window_fork AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
@@ -2213,6 +2247,8 @@ CREATE POLICY subject ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( S
 
 CREATE POLICY subject ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.window_fork AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -2311,6 +2347,8 @@ CREATE POLICY tenant ON context.window_entry USING ((tenant_id = ( SELECT (NULLI
 
 CREATE POLICY tenant ON context.window_fold USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_fork USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.window_profile USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.window_profile_version USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -2346,6 +2384,8 @@ ALTER TABLE context.window_checkpoint ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_fold ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_fork ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_profile ENABLE ROW LEVEL SECURITY;
 
@@ -2467,6 +2507,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_checkpoint TO contextk
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fold TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fork TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_profile TO contextkeep_service;
 

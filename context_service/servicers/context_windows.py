@@ -15,21 +15,24 @@ from context_service.rendering import Format
 from context_service.servicers import messages as message_wire
 from context_service.servicers import statistics_wire, wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
-from context_service.servicers.said import check_same_caller, principal_of
+from context_service.servicers.said import check_same_caller, lifetime_of, principal_of
 from context_service.tokens import calibrated, is_exact
 from context_service.windows.accounts import Accounts, Explained, State
 from context_service.windows.checkpoint_rows import Checkpoint
 from context_service.windows.checkpoints import Checkpoints
 from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
+from context_service.windows.fork_rows import Fork
+from context_service.windows.forks import Forks, Inherits, Task
 from context_service.windows.left_out import LeftOut
+from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Pack, Packs, Prefix, Zones
 from context_service.windows.patches import Said
 from context_service.windows.profile_rows import StoredProfile
 from context_service.windows.recovery import PackId, Recovery
-from context_service.windows.refs import refs_between
+from context_service.windows.refs import fork_ref, refs_between
 from context_service.windows.statistics import Statistics
 from context_service.windows.summaries import SEGMENT
 from context_service.windows.tallies import ENTITY, TOOL, Tally, kind_of
@@ -41,6 +44,7 @@ from context_service.windows.window_rows import Window
 from context_service.windows.windows import Opening, Windows
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
 from contextkeep.context.v1 import context_windows_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator
 from service_runtime.ids import parse_id
@@ -52,6 +56,13 @@ _FORMATS = {
     Format.OPENAI_RESPONSES: chat_history_pb2.MESSAGE_FORMAT_OPENAI_RESPONSES,
     Format.ANTHROPIC: chat_history_pb2.MESSAGE_FORMAT_ANTHROPIC,
     Format.GEMINI: chat_history_pb2.MESSAGE_FORMAT_GEMINI,
+}
+
+_INHERITS = {
+    pb.FORK_INHERITANCE_UNSPECIFIED: Inherits.STATE,
+    pb.FORK_INHERITANCE_NOTHING: Inherits.NOTHING,
+    pb.FORK_INHERITANCE_PINS: Inherits.PINS,
+    pb.FORK_INHERITANCE_STATE: Inherits.STATE,
 }
 
 
@@ -66,6 +77,8 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         packs: Packs,
         checkpoints: Checkpoints,
         recovery: Recovery,
+        forks: Forks,
+        merges: Merges,
         originals: Originals,
         accounts: Accounts,
         billing: Billing,
@@ -79,6 +92,8 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         self._packs = packs
         self._checkpoints = checkpoints
         self._recovery = recovery
+        self._forks = forks
+        self._merges = merges
         self._originals = originals
         self._accounts = accounts
         self._billing = billing
@@ -108,11 +123,11 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         return pb.OpenWindowResponse(window=_window(window))
 
     async def GetWindow(self, request: pb.GetWindowRequest, context: object) -> pb.GetWindowResponse:
-        """Read a window."""
-        window = await self._windows.read(
-            parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
-        )
-        return pb.GetWindowResponse(window=_window(window))
+        """Read a window, and what was forked from it."""
+        principal = principal_of(request.subject_user_id)
+        window = await self._windows.read(parse_id("window_id", request.window_id), principal=principal)
+        forks = await self._forks.of(window, principal=principal)
+        return pb.GetWindowResponse(window=_window(window), forks=map(_fork, forks))
 
     async def ListWindows(self, request: pb.ListWindowsRequest, context: object) -> pb.ListWindowsResponse:
         """List the windows of a context."""
@@ -291,6 +306,51 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             left_out_message_count=done.message_count,
         )
 
+    async def ForkWindow(self, request: pb.ForkWindowRequest, context: object) -> pb.ForkWindowResponse:
+        """Fork a window."""
+        if request.inherits not in _INHERITS:
+            raise InvalidArgument("inherits is none that is known", field="inherits")
+        forked = await self._forks.fork(
+            parse_id("window_id", request.window_id),
+            Task(
+                text=request.task,
+                inherits=_INHERITS[request.inherits],
+                model=request.model,
+                context_tokens=request.context_tokens,
+                system_prompt=request.system_prompt if request.HasField("system_prompt") else None,
+                tools_json=request.tools_json if request.HasField("tools_json") else None,
+            ),
+            lifetime=lifetime_of("key_ttl_s", request.key_ttl_s),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("ForkWindow", request),
+        )
+        key = forked.key
+        return pb.ForkWindowResponse(
+            window=_window(forked.window),
+            ref=fork_ref(forked.number),
+            key=key.key if key else "",
+            key_expires_at=wire.timestamp(key.expires_at) if key else None,
+        )
+
+    async def MergeWindow(self, request: pb.MergeWindowRequest, context: object) -> pb.MergeWindowResponse:
+        """Bring back what came of a fork."""
+        merged = await self._merges.merge(
+            parse_id("window_id", request.window_id),
+            tokens_max=request.tokens_max,
+            tool_call_id=request.tool_call_id,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("MergeWindow", request),
+        )
+        return pb.MergeWindowResponse(
+            context_id=str(merged.context_id),
+            window_id=str(merged.window_id),
+            ref=refs_between(merged.merged_seq, merged.merged_seq),
+            message_id=merged.merged_id,
+            tokens=merged.merged_tokens,
+            is_whole=merged.is_whole,
+            fork_ref=fork_ref(merged.number),
+        )
+
     async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
         """Answer the original of a ref."""
         original = await self._originals.expand(
@@ -408,6 +468,17 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )
         return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
+
+
+def _fork(fork: Fork) -> pb.WindowFork:
+    return pb.WindowFork(
+        ref=fork_ref(fork.number),
+        context_id=str(fork.fork_context_id),
+        window_id=str(fork.fork_window_id),
+        created_at=wire.timestamp(fork.created_at),
+        merged_ref=refs_between(fork.merged_seq, fork.merged_seq) if fork.merged_seq else "",
+        is_ended=fork.ended_at is not None,
+    )
 
 
 def _pack(pack: Pack) -> pb.PackResponse:

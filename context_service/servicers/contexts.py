@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from uuid import UUID
 
 from context_service.contexts.artifacts import Artifacts
@@ -26,7 +25,7 @@ from context_service.servicers import wire
 from context_service.servicers.headers import header_of
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
-from context_service.servicers.said import ids_of, messages_of, principal_of
+from context_service.servicers.said import ids_of, lifetime_of, messages_of, principal_of
 from context_service.servicers.tasks import TasksServicer
 from context_service.syncing import Syncing, SyncQuestion
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -36,8 +35,6 @@ from service_runtime.auth import Authenticator, Principal
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
-
-_TTL_S = 3600  # of a key, if the caller does not say
 
 
 class ContextsServicer(TasksServicer):
@@ -260,13 +257,11 @@ class ContextsServicer(TasksServicer):
 
     async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:
         """Make a key of one context."""
-        if request.ttl_s < 0:
-            raise InvalidArgument("ttl_s is negative", field="ttl_s")
         issued = await self._messaging.issue_key(
             parse_id("context_id", request.context_id),
             principal=principal_of(request.subject_user_id),
             scopes=_scopes(request.scopes),
-            lifetime=timedelta(seconds=request.ttl_s or _TTL_S),
+            lifetime=lifetime_of("ttl_s", request.ttl_s),
         )
         return pb.IssueContextKeyResponse(key=issued.key, expires_at=wire.timestamp(issued.expires_at))
 

@@ -29,4 +29,5 @@ def header_of(context: Context) -> pb.Context:
         last_seq=context.last_seq,
         message_count=context.message_count,
         token_count=context.token_count,
+        ancestor_ids=map(str, context.ancestors[:-1]),
     )

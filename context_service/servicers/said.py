@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from context_service.contexts.model import MessageInput
@@ -12,10 +13,13 @@ from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator, Principal, refusal
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
+
+_KEY_TTL_S = 3600  # of a key of a context, if the caller does not say
 
 
 def principal_of(subject_user_id: str) -> Principal:
@@ -33,6 +37,17 @@ async def check_same_caller(callers: Authenticator) -> None:
     now = await callers.authenticate([("authorization", f"Bearer {credential}")] if credential else [])
     if (now.tenant_id, now.subject, now.key_id) != (was.tenant_id, was.subject, was.key_id):
         raise refusal()
+
+
+def lifetime_of(field: str, ttl_s: int) -> timedelta:
+    """Return how long a key of a context shall live.
+
+    Raises:
+        InvalidArgument: it ends before it begins.
+    """
+    if ttl_s < 0:
+        raise InvalidArgument(f"{field} is negative", field=field)
+    return timedelta(seconds=ttl_s or _KEY_TTL_S)
 
 
 def somebody_of(subject_user_id: str) -> Principal:

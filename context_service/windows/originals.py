@@ -13,6 +13,7 @@ from context_service.contexts.recall import Asked, ByMeaning, Filter, RecalledIt
 from context_service.parts import Part
 from context_service.retrieval.passages import Passages, Scope
 from context_service.windows import refs
+from context_service.windows.fork_rows import ForkRows
 from context_service.windows.refs import Ref
 from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
@@ -58,6 +59,7 @@ class Originals:
     Args:
         rows: The windows.
         views: What they show.
+        forks: What was forked from them.
         log: Their contexts.
         passages: What they are found by.
         recalling: Finds.
@@ -68,6 +70,7 @@ class Originals:
         self,
         rows: WindowRows,
         views: ViewRows,
+        forks: ForkRows,
         *,
         log: Log,
         passages: Passages,
@@ -77,6 +80,7 @@ class Originals:
         self._telemetry = telemetry
         self._rows = rows
         self._views = views
+        self._forks = forks
         self._log = log
         self._passages = passages
         self._recalling = recalling
@@ -88,17 +92,23 @@ class Originals:
             WindowNotFound: there is no such window.
             InvalidArgument: it is no ref.
             RefNotFound: the context has nothing of the kind.
-            Erased: it was retracted.
+            Erased: it was retracted, or the fork that has it is erased.
         """
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
         self._telemetry.looked_up("expand")
-        named = refs.parsed(ref)
+        forks, last_ref = refs.path_of(ref)
+        named = refs.parsed(last_ref)
         if named is None:
-            raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0", field="ref")
+            raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0, f3:m37", field="ref")
+        for number in forks:
+            fork = await self._forks.read(context_id, number, principal=principal)
+            if fork is None:
+                raise _no_ref(ref)
+            context_id = fork.fork_context_id
         context = await self._log.read(context_id, principal=principal)
         if context is None:
-            raise no_window(window_id)
+            raise Erased("what it names is erased", ref=ref) if forks else no_window(window_id)
         if named.passage is not None:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
@@ -122,7 +132,7 @@ class Originals:
             return _part(messages[0], named, ref)
         last = messages[-1].seq
         next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
-        return Original(messages=messages, next_ref=next_ref)
+        return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
 
     async def search(
         self, window_id: UUID, asked: Asked, steps: Steps, *, principal: Principal

@@ -12,7 +12,7 @@ from context_service.rendering.turns import part_text, result_text
 from context_service.tokens import TokenCounter
 from context_service.windows.packing import text_pieces, tokens_of
 from context_service.windows.task_state import Entry
-from context_service.windows.window_rows import Window
+from context_service.windows.window_rows import WindowInput
 
 PINS_MAX = 100
 PIN_BYTES_MAX = 16 * 1024
@@ -25,7 +25,7 @@ class Pinned(NamedTuple):
     tokens: int
 
 
-def pinned(pins: Iterable[Entry], window: Window) -> Pinned:
+def pinned(pins: Iterable[Entry], window: WindowInput) -> Pinned:
     """Return pins as a model sees them, in the order in which they were pinned."""
     to = window.format
     seen = [piece for pin in pins for piece in text_pieces(_shown(pin), to)]

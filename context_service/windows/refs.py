@@ -1,7 +1,8 @@
 """References: what a window prints where it leaves something out, and what brings back the original.
 
 `m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. Those that
-recall prints, `m37.0` and `a2.0`, name passages, of a message and of what a task made.
+recall prints, `m37.0` and `a2.0`, name passages, of a message and of what a task made. `f3:m37` is message 37 of what
+was forked from the context as its third; `f3:f1:m37` one of what was forked from that.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ _MADE = re.compile(r"a(?P<place>[1-9][0-9]{0,17})\.(?P<passage>[0-9]{1,9})")
 _FORM = re.compile(
     r"m(?P<seq>[1-9][0-9]{0,17})(?:/(?P<part>[0-9]{1,4})|\.(?P<passage>[0-9]{1,9})|\.\.m(?P<last>[1-9][0-9]{0,17}))?"
 )
+
+
+_FORK = re.compile(r"f[1-9][0-9]{0,8}")
+_FORKS_MAX = 8  # one below the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,27 @@ def ref_of(seq: int, part: int) -> str:
 def refs_between(seq_from: int, seq_to: int) -> str:
     """Return what names messages."""
     return f"m{seq_from}" if seq_from == seq_to else f"m{seq_from}..m{seq_to}"
+
+
+def fork_ref(number: int) -> str:
+    """Return what names a fork."""
+    return f"f{number}"
+
+
+def is_fork(text: str) -> bool:
+    """Say whether a text names a fork."""
+    return bool(_FORK.fullmatch(text))
+
+
+def within(fork: str, ref: str) -> str:
+    """Return a ref of a fork, as it is where that was forked."""
+    return f"{fork}:{ref}"
+
+
+def path_of(text: str) -> tuple[list[int], str]:
+    """Return the numbers of the forks that a ref leads through, and the ref in the last of them."""
+    *forks, ref = text.split(":", _FORKS_MAX)
+    return ([int(one[1:]) for one in forks], ref) if all(map(is_fork, forks)) else ([], text)
 
 
 def parsed(text: str) -> Ref | None:

@@ -18,7 +18,7 @@ from context_service.contexts.model import Message
 from context_service.parts import Part, ToolResult, texts_of
 from context_service.rendering import Call, Result, Turn
 from context_service.rendering.turns import NO_RESULT, result_text, text_of
-from context_service.windows.refs import ref_of, refs_between
+from context_service.windows.refs import is_fork, ref_of, refs_between
 
 # That may come while a step waits, itself with it: whoever reads on at its beginning reads no more than that again.
 WAITED_MESSAGES_MAX = 1_024  # a message has no more calls
@@ -150,7 +150,8 @@ class _Cutting:
         )
         if not self.open or not waiting:
             of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
-            said = Part(text=f"[A result{of} that came late, or twice]\n{text}")
+            came = "" if is_fork(result.tool_call_id) else f"[A result{of} that came late, or twice]\n"
+            said = Part(text=f"{came}{text}")
             self._put(Step([message.seq], Turn("user", message.name, [said]), [ref]))
             return
         waiting[0].result = Result(text, result.is_error)

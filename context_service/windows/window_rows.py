@@ -41,6 +41,11 @@ class WindowInput:
     profile: str
     config_json: str  # as it was said
 
+    @property
+    def config(self) -> Config:
+        """Of its folds, and of what it may cost."""
+        return loaded_config(self.config_json)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(WindowInput):
@@ -95,11 +100,6 @@ class Window(WindowInput):
     def counted_limit(self) -> int:
         """`token_limit`, as tokens are counted here."""
         return countable(self.token_limit, self.token_factor)
-
-    @property
-    def config(self) -> Config:
-        """Of its folds, and of what it may cost."""
-        return loaded_config(self.config_json)
 
 
 class Standing(NamedTuple):

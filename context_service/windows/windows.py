@@ -116,6 +116,16 @@ class Windows:
         check_head(given, nesting_max=self._nesting_max)
         return counted(given)
 
+    async def prepared(self, said: Opening, *, principal: Principal) -> WindowInput:
+        """Return what a new window is, with its tokens.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it cannot be.
+        """
+        named = await self._profiles.named(said.compression_profile, principal=principal)
+        size = RENDERING * len(said.system_prompt + said.tools_json + said.goal)
+        return await beside_the_loop(size, self._input, replace(said, compression_profile=named))
+
     async def open(self, context_id: UUID, said: Opening, *, principal: Principal, request: Request | None) -> Window:
         """Open a window on a context.
 
@@ -124,10 +134,7 @@ class Windows:
             BudgetTooSmall: what stands in front of all steps does not fit.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
-        said = replace(
-            said, compression_profile=await self._profiles.named(said.compression_profile, principal=principal)
-        )
-        given = await beside_the_loop(RENDERING * len(said.system_prompt + said.tools_json), self._input, said)
+        given = await self.prepared(said, principal=principal)
 
         async def work(transaction: Transaction) -> Window | UUID:
             if request and (answer := await self._requests.claim(transaction, request)):

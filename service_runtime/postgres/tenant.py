@@ -53,6 +53,7 @@ _MORE = {
     "subject": ", set_config('app.subject', %s, true) AS subject",
     "context": ", set_config('app.context', %s, true) AS context",
 }
+_TURN_TO = "SELECT set_config('app.context', %s, true) AS context"
 _ALL = "*"  # no id of a context, and no subject: those begin with "="
 _SNAPSHOT = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
@@ -195,6 +196,10 @@ class Transaction:
         self._connection = connection
         self.tenant_id = tenant_id
         self.bounds = bounds
+
+    async def turn_to(self, context_id: UUID) -> None:
+        """Mean the rows of another context from here on, as a door to it would."""
+        await self.query(_TURN_TO, (str(context_id),))
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""

@@ -98,6 +98,8 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
     made = written(graph, context)
     if " commit " in line:
         context.prepare_fold(made["WINDOW"])
+    if " merge " in line:
+        made["WINDOW"] = made["FORK"] = context.fork_window(made["WINDOW"], "Where is it?").window.window_id
     return made
 
 

@@ -127,6 +127,20 @@ def test_a_window_goes_back_to_a_checkpoint(answer: Answer, run: Run, context_id
     assert "CHECKPOINT_NOT_FOUND" in run(f"window rollback {window_id} 9 --last {last}").stderr
 
 
+def test_a_window_is_forked_and_what_came_of_it_comes_back(answer: Answer, run: Run, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5")["window_id"]
+    made = answer(f"window fork {window_id} Count. --inherits nothing --system Count! --ttl 60")
+    assert made["ref"] == "f1" and made["key"].startswith("cgc_")
+    fork = f"context append --context {made['context_id']}"
+    answer(fork, stdin=json.dumps({"role": "assistant", "content": "There are 7."}))
+    assert '"Count!"' in json.dumps(answer(f"window get {made['window_id']}"))
+    done = answer(f"window merge {made['window_id']} --max 100 --call c")
+    assert (done["fork_ref"], done["is_whole"]) == ("f1", True)
+    assert answer(f"window get {window_id}")["forks"][0]["merged_ref"] == done["ref"]
+    assert "There are 7." in run(f"window expand {window_id} f1:m2").stdout
+    assert "INVALID_ARGUMENT" in run(f"window merge {window_id}").stderr
+
+
 def test_a_fold_is_prepared_and_committed(answer: Answer, run: Run, context_id: str):
     window_id = answer(f"window open {context_id} gpt-5")["window_id"]
     refused = run(f"window commit {window_id}")

@@ -216,6 +216,43 @@ async def test_a_fold_is_prepared_and_committed(world: Any, context: Any):
         await world.run(context.commit_fold, window.window_id)
 
 
+async def test_a_part_of_the_work_is_done_in_a_fork_and_comes_back_once(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Never open port 80.")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5", system_prompt="Lead.")
+    request_id = new_id()
+    forked, again = [
+        await world.run(
+            context.fork_window,
+            window.window_id,
+            "Which ports are open?",
+            inherits="State",
+            system_prompt="Look.",
+            tools=[{"name": "look"}],
+            key_ttl_s=60,
+            request_id=request_id,
+        )
+        for _ in range(2)
+    ]
+    assert (forked.ref, forked.window) == (again.ref, again.window)
+    assert forked.key.key != again.key.key and forked.key.key not in repr(forked)
+    assert (forked.window.system_prompt, forked.window.tools) == ("Look.", [{"name": "look"}])
+    assert "Never open port 80." in (await world.run(context.pack, forked.window.window_id)).messages_json
+    answer = MessageInput("Port 443 is.", role="assistant")
+    await world.run(context.send_message, answer, forked.window.context_id)
+    merged = await world.run(context.merge_window, forked.window.window_id, tokens_max=200)
+    assert merged == await world.run(context.merge_window, forked.window.window_id)
+    assert (merged.context_id, merged.ref, merged.fork_ref, merged.is_whole) == (context_id, "m2", "f1", True)
+    (fork,) = (await world.run(context.get_window, window.window_id)).forks
+    assert (fork.ref, fork.merged_ref, fork.context_id) == ("f1", "m2", forked.window.context_id)
+    history = await world.run(context.get_context, forked.window.context_id)
+    assert history.context.ancestor_ids == (context_id, forked.window.context_id)[:1]
+    assert (await world.run(context.expand, window.window_id, "f1:m2/0")).text == "Port 443 is."
+    with pytest.raises(InvalidArgument):
+        await world.run(context.merge_window, window.window_id)
+    with pytest.raises(InvalidArgument):
+        await world.run(context.fork_window, window.window_id, "x", inherits="all")
+
+
 async def test_a_window_goes_back_to_what_it_was_and_the_log_keeps_what_is_left_out(world: Any, context: Any):
     context_id = (await world.run(context.send_message, "Hello")).context_id
     config = WindowConfig(checkpoint_every_n_steps=5)

@@ -135,6 +135,24 @@ def test_ReportResponse_answers_the_pack_to_try_again_with(grpc_stub, folded):
     assert (answer.pack.messages_json, answer.pack.epoch) == (pack.messages_json, 1)
 
 
+def test_ForkWindow_gives_a_task_a_window_of_its_own(grpc_stub, window):
+    forking = pb.ForkWindowRequest(window_id=window.window_id, task="Which files are there?")
+    made = grpc_stub.ForkWindow(forking, metadata=METADATA)
+    assert (made.ref, made.window.goal, made.window.system_prompt) == ("f1", "Which files are there?", "Be brief.")
+    assert made.window.context_id != window.context_id and made.key
+    (fork,) = grpc_stub.GetWindow(pb.GetWindowRequest(window_id=window.window_id), metadata=METADATA).forks
+    assert (fork.ref, fork.window_id, fork.is_ended) == ("f1", made.window.window_id, False)
+
+
+def test_MergeWindow_brings_back_what_came_of_it(grpc_stub, window):
+    forking = pb.ForkWindowRequest(window_id=window.window_id, task="Which files are there?")
+    made = grpc_stub.ForkWindow(forking, metadata=METADATA)
+    merging = pb.MergeWindowRequest(window_id=made.window.window_id)
+    done = grpc_stub.MergeWindow(merging, metadata=METADATA)
+    assert (done.context_id, done.ref, done.fork_ref, done.is_whole) == (window.context_id, "m2", "f1", True)
+    assert grpc_stub.MergeWindow(merging, metadata=METADATA) == done
+
+
 def test_Expand_answers_what_a_fold_left_out(grpc_stub, folded):
     grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
     pack = grpc_stub.Pack(pb.PackRequest(window_id=folded.window_id), metadata=METADATA)

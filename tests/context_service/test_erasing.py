@@ -79,6 +79,7 @@ EMPTIED = {
     "context.window_fold",
     "context.window_usage",
     "context.window_checkpoint",
+    "context.window_fork",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
@@ -191,6 +192,11 @@ class Stack:
                 "epoch, reason, last_seq, step, tokens_before, tokens_after, receipt",
                 "-1, 'high_mark', 1, 1, 2, 1, to_json(%(words)s::text)",
             ),
+            (
+                "window_fork",
+                "number, fork_context_id, fork_window_id, merged_id",
+                "1, gen_random_uuid(), gen_random_uuid(), %(words)s",
+            ),
         ):
             statement = (
                 f"INSERT INTO context.{table} ({of_window}, {columns}) SELECT {of_window}, {values}"
@@ -286,7 +292,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     done = await finished(stack.caller, receipt.erasure_id)
 
     assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 5)
-    assert (done.windows_removed, done.window_steps_removed) == (1, 6)
+    assert (done.windows_removed, done.window_steps_removed) == (1, 7)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
+import pytest
+
+from context_service.contexts import erasing
 from context_service.contexts import log as log_module
 from context_service.contexts.indexing import passages_of
 from context_service.contexts.log import Log
@@ -70,3 +74,20 @@ async def test_the_ids_of_messages_are_found_by_their_places_in_a_context_that_n
     assert "seq >= s.seq" in condition and "seq <= s.seq" in condition, plan
     found = await log.message_ids(context_id, [*seqs, 999, 1], principal=PRINCIPAL)
     assert found == {seq: messages[seq - 1].said.message_id for seq in seqs}
+
+
+@pytest.mark.parametrize("of", ["a context that closes", "contexts that go"])
+async def test_what_is_below_a_context_is_found_among_what_was_forked_from_its_root(of: str, database: Database):
+    """By an index that no other context is in: deleting one among very many reads none of those."""
+    log = Log(database, Passages(database))
+    for _ in range(50):
+        context_id = uuid.uuid4()
+        await log.begin(context_id, ContextInput(), [a_message()], principal=PRINCIPAL, only=None, request=None)
+    statement = log_module._CLOSE_BELOW_SEEN if of == "a context that closes" else erasing._BEGIN
+    named = {"erasure_id": uuid.uuid4(), "requested_by": "", "request_key": None, "rpc": None, "fingerprint": None}
+    named |= {"tenant_id": PRINCIPAL.tenant_id, "context_id": context_id}
+    explained = replace(statement, sql=f"EXPLAIN {statement.sql}")
+    door = database.of(PRINCIPAL, context_id=context_id)
+    plan = "\n".join(row[0] for row in await door.query(explained, named))
+    (condition,) = re.findall(r"Index Scan using context_forked .*\n\s+Index Cond: \((.*)\)", plan)
+    assert "tenant_id =" in condition and "ancestors[1]" in condition, plan

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import psycopg
 import pytest
 
 from context_service.mcp.context_tools import CONTEXT_TOOLS
@@ -38,6 +39,7 @@ class Issued:
     parent: str
     key: str
     reader: str
+    admin_url: str
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,13 @@ def issued(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory)
             (answer,) = client.call(RPCS["IssueContextKey"], request, key=parent).answers
             keys.append(answer.key)
         yield Issued(
-            client=client, things=things, context_id=sent.context_id, parent=parent, key=keys[0], reader=keys[1]
+            client=client,
+            things=things,
+            context_id=sent.context_id,
+            parent=parent,
+            key=keys[0],
+            reader=keys[1],
+            admin_url=urls.superuser,
         )
 
 
@@ -225,6 +233,106 @@ def test_it_begins_no_context_and_makes_no_key(issued: Issued):
         RPCS["IssueContextKey"], pb.IssueContextKeyRequest(context_id=issued.context_id), key=issued.key
     )
     assert made.reason == "PERMISSION_DENIED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forks:
+    """A context, and two forks of it, one of which was forked itself; each with its key."""
+
+    root: windows.Window
+    key: str
+    one: windows.ForkWindowResponse
+    another: windows.ForkWindowResponse
+    inner: windows.ForkWindowResponse
+
+
+@pytest.fixture
+def forked(issued: Issued) -> Forks:
+    first = pb.SendMessageRequest(message=pb.MessageInput(content=f"of all: {SECRET}"))
+    (sent,) = issued.client.call(RPCS["SendMessage"], first, key=issued.parent).answers
+    opening = windows.OpenWindowRequest(context_id=sent.context_id, model="gpt-5")
+    (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.parent).answers
+    asking = pb.IssueContextKeyRequest(context_id=sent.context_id)
+    (root,) = issued.client.call(RPCS["IssueContextKey"], asking, key=issued.parent).answers
+
+    def fork(window: windows.Window) -> windows.ForkWindowResponse:
+        request = windows.ForkWindowRequest(window_id=window.window_id, task="part", inherits=1)
+        (made,) = issued.client.call(RPCS["ForkWindow"], request, key=issued.parent).answers
+        return made
+
+    one = fork(opened.window)
+    return Forks(root=opened.window, key=root.key, one=one, another=fork(opened.window), inner=fork(one.window))
+
+
+def _reasons(issued: Issued, window: windows.Window, key: str) -> set[str]:
+    """Return what is wrong, in the eyes of a key, with reading and writing a context and its window."""
+    said = pb.MessageInput(content="x")
+    asked = [
+        ("GetContext", pb.GetContextRequest(context_id=window.context_id)),
+        ("ListMessages", pb.ListMessagesRequest(context_id=window.context_id)),
+        ("SendMessage", pb.SendMessageRequest(context_id=window.context_id, message=said)),
+        ("Recall", pb.RecallRequest(context_id=window.context_id, text="all")),
+        ("Pack", windows.PackRequest(window_id=window.window_id)),
+        ("Expand", windows.ExpandRequest(window_id=window.window_id, ref="m1")),
+        ("ForkWindow", windows.ForkWindowRequest(window_id=window.window_id, task="deeper")),
+    ]
+    return {issued.client.call(RPCS[name], request, key=key).reason for name, request in asked}
+
+
+def test_that_of_a_fork_reaches_what_is_below_it_and_neither_what_is_above_nor_what_is_beside(
+    issued: Issued, forked: Forks
+):
+    root, one, another, inner = forked.root, forked.one.window, forked.another.window, forked.inner.window
+    reached = {
+        forked.key: [root, one, another, inner],
+        forked.one.key: [one, inner],
+        forked.another.key: [another],
+        forked.inner.key: [inner],
+    }
+    for key, windows_reached in reached.items():
+        for window in (root, one, another, inner):
+            reasons = _reasons(issued, window, key)
+            assert reasons == ({""} if window in windows_reached else {"CONTEXT_NOT_FOUND", "WINDOW_NOT_FOUND"})
+        (listed,) = issued.client.call(RPCS["ListContexts"], pb.ListContextsRequest(), key=key).answers
+        assert {one.context_id for one in listed.contexts} >= {one.context_id for one in windows_reached}
+        seen = {root.context_id, one.context_id, another.context_id, inner.context_id}
+        assert {one.context_id for one in listed.contexts} & seen == {one.context_id for one in windows_reached}
+
+
+def test_that_of_a_fork_neither_merges_it_nor_follows_refs_out_of_it(issued: Issued, forked: Forks):
+    merging = windows.MergeWindowRequest(window_id=forked.one.window.window_id)
+    assert issued.client.call(RPCS["MergeWindow"], merging, key=forked.one.key).reason == "PERMISSION_DENIED"
+    assert issued.client.call(RPCS["MergeWindow"], merging, key=forked.another.key).reason == "WINDOW_NOT_FOUND"
+    for ref in ("f2:m1", "f9:m1"):
+        expanding = windows.ExpandRequest(window_id=forked.one.window.window_id, ref=ref)
+        assert issued.client.call(RPCS["Expand"], expanding, key=forked.one.key).reason == "REF_NOT_FOUND"
+    (got,) = issued.client.call(
+        RPCS["GetWindow"], windows.GetWindowRequest(window_id=forked.one.window.window_id), key=forked.one.key
+    ).answers
+    assert [one.context_id for one in got.forks] == [forked.inner.window.context_id]
+    # What is below it, it merges; and whoever has all of it, all.
+    inner = windows.MergeWindowRequest(window_id=forked.inner.window.window_id)
+    assert issued.client.call(RPCS["MergeWindow"], inner, key=forked.one.key).ok
+    assert issued.client.call(RPCS["MergeWindow"], merging, key=forked.key).ok
+
+
+def test_one_makes_no_keys_when_it_forks_and_reaches_what_it_forked(issued: Issued, forked: Forks):
+    forking = windows.ForkWindowRequest(window_id=forked.root.window_id, task="part")
+    (made,) = issued.client.call(RPCS["ForkWindow"], forking, key=forked.key).answers
+    assert not made.key and not made.HasField("key_expires_at")
+    assert _reasons(issued, made.window, forked.key) == {""}
+    assert issued.client.call(RPCS["ForkWindow"], forking, key=issued.reader).reason == "PERMISSION_DENIED"
+
+
+def test_those_of_a_fork_end_with_its_merge_its_deletion_and_the_key_that_made_them(issued: Issued, forked: Forks):
+    merging = windows.MergeWindowRequest(window_id=forked.one.window.window_id)
+    assert issued.client.call(RPCS["MergeWindow"], merging, key=issued.parent).ok
+    deleting = pb.DeleteContextRequest(context_id=forked.root.context_id)
+    assert issued.client.call(RPCS["DeleteContext"], deleting, key=issued.parent).ok
+    with psycopg.connect(issued.admin_url) as connection:
+        ids = [one.window.context_id for one in (forked.one, forked.another, forked.inner)]
+        rows = connection.execute("SELECT context_id FROM access.context_key WHERE context_id = ANY (%s)", (ids,))
+        assert rows.fetchall() == []
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ OF_CONTEXTS = (
     "context.window_block",
     "context.window_summary",
     "context.window_checkpoint",
+    "context.window_fork",
     "context.window_entry",
     "context.window_fold",
     "context.window_usage",
@@ -134,6 +135,10 @@ ROWS |= {
         f"{_OF_WINDOW}, number, epoch, reached_seq, entry_count, block_count, step_count, folded_step, first_number,"
         " left_out_tokens, state_tokens, has_untold, reason, created_by, label, state_text, state_pieces, tallies",
         f"{_OF_A_WINDOW}, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, false, 'steps', '', '', '', '[]', '{{}}'",
+    ),
+    "context.window_fork": (
+        f"{_OF_WINDOW}, number, fork_context_id, fork_window_id",
+        f"{_OF_A_WINDOW}, 1, gen_random_uuid(), gen_random_uuid()",
     ),
 }
 

@@ -65,6 +65,7 @@ class Things:
     task_id: str
     artifact_id: str
     window_id: str
+    fork_id: str
     profile_name: str
     agent_id: str
     template_id: str
@@ -113,6 +114,7 @@ def invented() -> Things:
         task_id=str(new_id()),
         artifact_id=f"artifact {label}",
         window_id=str(new_id()),
+        fork_id=str(new_id()),
         profile_name=f"profile-{label}",
         agent_id=f"agent {label}",
         template_id=f"template {label}",
@@ -279,6 +281,9 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "context_id": sent.context_id,
         "task_id": begun_task.task.task_id,
         "window_id": window_id,
+        "fork_id": done("ForkWindow", windows.ForkWindowRequest(window_id=window_id, task=SECRET))
+        .answers[0]
+        .window.window_id,
         "pin_id": done("Pin", windows.PinRequest(window_id=window_id, text=SECRET)).answers[0].pin_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
@@ -1638,7 +1643,27 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         ),
         windows.ReportResponseRequest(window_id=t.window_id, pack_id="1.1", subject_user_id=t.user_id),
     ],
+    "ForkWindow": lambda t: [
+        windows.ForkWindowRequest(window_id=t.window_id, task=SECRET),
+        windows.ForkWindowRequest(
+            window_id=t.window_id,
+            task="x",
+            inherits=windows.FORK_INHERITANCE_PINS,
+            model="gpt-5",
+            system_prompt=SECRET,
+            tools_json="[]",
+            key_ttl_s=60,
+            request_id=t.request_id,
+        ),
+        windows.ForkWindowRequest(window_id=t.window_id, task="x", subject_user_id=t.user_id),
+    ],
+    "MergeWindow": lambda t: [
+        windows.MergeWindowRequest(window_id=t.fork_id),
+        windows.MergeWindowRequest(window_id=t.fork_id, tokens_max=100, tool_call_id="c", request_id=t.request_id),
+        windows.MergeWindowRequest(window_id=t.fork_id, subject_user_id=t.user_id),
+    ],
     "Expand": lambda t: [
+        windows.ExpandRequest(window_id=t.window_id, ref="f1:m1"),
         windows.ExpandRequest(window_id=t.window_id, ref="m1"),
         windows.ExpandRequest(window_id=t.window_id, ref="m1/0"),
         windows.ExpandRequest(window_id=t.window_id, ref="m1.0", subject_user_id=t.user_id),

@@ -48,6 +48,8 @@ export interface Context {
   tokenCount: number;
   /** How far its index is; `getContext` alone says it. */
   index?: ContextIndex;
+  /** From which it was forked, the first one first. */
+  ancestorIds: string[];
 }
 
 /** How far the index of a context is: words find a passage at once, the embedder's vectors follow. */

@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import * as pb from "./gen/contextkeep/context/v1/context_windows_pb.js";
-import { type RecalledItem, recalledItemOf } from "./contexts.js";
+import { type ContextKey, type RecalledItem, recalledItemOf } from "./contexts.js";
 import { type ChatMessage, FORMATS, chatMessageOf } from "./history.js";
 import { type JsonObject, parseJson, parseObject } from "./json.js";
 import { fieldsOf, whole } from "./messages.js";
@@ -61,6 +61,8 @@ export interface Window {
   config: WindowConfig;
   /** Of messages that rollbacks left out: "m51..m90". */
   leftOutRefs: string[];
+  /** What was forked from it, the newest 100, the newest first; `getWindow` alone says it. */
+  forks?: WindowFork[];
   /** Of its packs together, if its config has `maxTotalTokens`. */
   spentTokens: number;
 }
@@ -247,6 +249,41 @@ export interface Checkpoint {
   /** The newest message that the window had read. */
   lastSeq: bigint;
   stepCount: number;
+}
+
+/** What was forked from a window. */
+export interface WindowFork {
+  /** Such as "f3": what its refs begin with. */
+  ref: string;
+  contextId: string;
+  windowId: string;
+  createdAt: string;
+  /** The message that its result came back as. Empty: it was not merged. */
+  mergedRef: string;
+  /** It was merged, or it is erased. */
+  isEnded: boolean;
+}
+
+/** A window of its own for a part of the work. */
+export interface Forked {
+  window: Window;
+  /** Such as "f3": what its refs begin with, where it was forked. */
+  ref: string;
+  /** For its context alone, shown once. Left out: the caller's is of a context itself, and reaches it. */
+  key?: ContextKey;
+}
+
+/** What came back of a fork: a message where it was forked. */
+export interface Merged {
+  contextId: string;
+  windowId: string;
+  /** Such as "m57". */
+  ref: string;
+  messageId: string;
+  tokens: number;
+  /** All that there was to bring back had room. */
+  isWhole: boolean;
+  forkRef: string;
 }
 
 /** What to try again with, behind a response that was of no use. */
@@ -502,6 +539,21 @@ export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
 export function checkpointOf(message: pb.Checkpoint): Checkpoint {
   const { createdAt, ...fields } = fieldsOf(message);
   return { ...fields, createdAt: timeText(createdAt!) };
+}
+
+export function windowForkOf(message: pb.WindowFork): WindowFork {
+  const { createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: timeText(createdAt!) };
+}
+
+export function forkedOf(message: pb.ForkWindowResponse): Forked {
+  const { window, ref, key, keyExpiresAt } = message;
+  const made = { window: windowOf(window!), ref };
+  return key ? { ...made, key: { key, expiresAt: timeText(keyExpiresAt!) } } : made;
+}
+
+export function mergedOf(message: pb.MergeWindowResponse): Merged {
+  return fieldsOf(message);
 }
 
 export function rolledBackOf(message: pb.RollbackResponse | pb.ReportResponseResponse): RolledBack {

@@ -112,6 +112,20 @@ test("a response that is of no use takes back what led to it", async () => {
   assert.deepEqual(await context.reportResponse(windowId, pack, true), { pack: recovered!.pack });
 });
 
+test("a part of the work is done in a fork, and comes back once", async () => {
+  const { contextId } = await context.sendMessage("Never open port 80.");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+  const { window, ref, key } = await context.forkWindow(windowId, "Which ports are open?", { inherits: "pins", tools: [{ name: "look" }] });
+  assert.deepEqual([ref, window.goal, window.tools, typeof key!.key], ["f1", "Which ports are open?", [{ name: "look" }], "string"]);
+  await context.sendMessage({ content: "Port 443 is.", role: "assistant" }, { contextId: window.contextId });
+  const merged = await context.mergeWindow(window.windowId, { tokensMax: 200 });
+  assert.deepEqual(await context.mergeWindow(window.windowId), merged);
+  assert.deepEqual([merged.contextId, merged.ref, merged.forkRef, merged.isWhole], [contextId, "m2", "f1", true]);
+  assert.deepEqual((await context.getWindow(windowId)).forks!.map((one) => [one.ref, one.mergedRef]), [["f1", "m2"]]);
+  assert.deepEqual((await context.getContext(window.contextId)).context.ancestorIds, [contextId]);
+  await assert.rejects(context.mergeWindow(windowId), InvalidArgument);
+});
+
 test("windows are listed, and a closed one packs no more", async () => {
   const { contextId } = await context.sendMessage("Hello");
   const [one, another] = [await context.openWindow(contextId, "gpt-5"), await context.openWindow(contextId, "gemini-2.5-pro")];

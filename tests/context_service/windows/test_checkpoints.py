@@ -335,6 +335,15 @@ async def test_a_window_makes_checkpoints_behind_so_many_steps_and_before_each_f
     assert (await packed(caller, none)).epoch and not await listed(caller, none)
 
 
+async def test_if_nobody_says_otherwise_a_checkpoint_is_made_behind_fifty_steps(caller: Caller):
+    context_id = await said(caller, "", {"content": "Begin."})
+    window = await calling.opened(caller, context_id, 100_000)
+    for n in range(12):
+        await said(caller, context_id, *({"content": f"Step {n}.{one}"} for one in range(10)))
+        await packed(caller, window)
+    assert [(one.reason, one.step_count) for one in await listed(caller, window)] == [("steps", 101), ("steps", 51)]
+
+
 async def test_a_checkpoint_takes_one_row_and_blocks_stay_as_long_as_one_shows_them(
     caller: Caller, context_id: str, stack: Stack, monkeypatch: pytest.MonkeyPatch
 ):

@@ -23,7 +23,7 @@ from contextkeep.cli._base import (
 )
 from contextkeep.cli._output import Format, Output, printable
 from contextkeep.cli._packs import messages_of, text_of
-from contextkeep.client._messages import FORMATS, MessageFormat
+from contextkeep.client._messages import FORK_INHERITANCES, FORMATS, ForkInheritance, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import StateEntryInput
 from contextkeep.values import Pack, WindowConfig
@@ -331,7 +331,7 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
     subject_option,
     name="rollback",
     group=window,
-    example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 7 --last 58",
+    example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **given: Any) -> None:
     """Go back to a checkpoint; later messages are left out."""
@@ -346,7 +346,7 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
     subject_option,
     name="report",
     group=window,
-    example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.58 --invalid --last 59",
+    example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **given: Any) -> None:
     """Say what came of a pack; invalid: go back and try again."""
@@ -359,6 +359,49 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
         done = recovered.rolled_back
         left_out = done.left_out_message_count if done else 0
         output.one({"pack_id": recovered.pack.pack_id, "tokens": recovered.pack.tokens, "left_out": left_out})
+
+
+@command(
+    _WINDOW,
+    click.argument("task"),
+    click.option(
+        "--inherits",
+        type=click.Choice(list(FORK_INHERITANCES), case_sensitive=False),
+        default="state",
+        help="What holds and is pinned; pins; or nothing.",
+    ),
+    click.option("--model", default="", help="Else the window's."),
+    click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What another model takes."),
+    click.option("--system", "system_prompt", help="Else the window's."),
+    click.option("--tools", type=JSON_ARRAY, help="Else the window's: a JSON list, or @FILE."),
+    click.option("--ttl", "key_ttl_s", type=click.IntRange(1, 86_400), default=3_600, help="Seconds of its key."),
+    subject_option,
+    name="fork",
+    group=window,
+    example="contextkeep window fork 0197f1f2-0000-7000-8000-000000000006 'Which ports are open?'",
+)
+def fork(
+    session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **given: Any
+) -> None:
+    """Give a part of the work a window of its own."""
+    forked = session.context.fork_window(window_id, task, inherits=inherits, **given)
+    key = {"key": forked.key.key, "key_expires_at": forked.key.expires_at} if forked.key else {}
+    made = {"window_id": forked.window.window_id, "context_id": forked.window.context_id, "ref": forked.ref}
+    output.one({**made, **key})
+
+
+@command(
+    _WINDOW,
+    click.option("--max", "tokens_max", type=click.IntRange(0), default=0, help="Of what comes back; else 2,000."),
+    click.option("--call", "tool_call_id", default="", help="The call of a tool that it is the result of."),
+    subject_option,
+    name="merge",
+    group=window,
+    example="contextkeep window merge 0197f1f2-0000-7000-8000-000000000006",
+)
+def merge(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Bring back what came of a fork, and close it."""
+    output.one(session.context.merge_window(window_id, **given))
 
 
 @command(

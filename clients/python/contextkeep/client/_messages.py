@@ -20,6 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -37,6 +38,7 @@ DefinitionState = Literal["draft", "approved", "retired"]
 FacetKind = Literal["operational", "relationship", "compiled", "activity", "kb", "external"]
 MemoryKind = Literal["fact", "preference", "experience", "observation"]
 MemoryQueryMode = Literal["recall", "reflect"]
+ForkInheritance = Literal["state", "pins", "nothing"]
 MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
 OnExisting = Literal["fail", "skip"]
 QueryDepth = Literal["quick", "deep"]
@@ -70,6 +72,11 @@ FORMATS: dict[str, history_pb.MessageFormat] = {
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
     "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
     "openai_responses": history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
+}
+FORK_INHERITANCES: dict[str, windows_pb.ForkInheritance] = {
+    "state": windows_pb.FORK_INHERITANCE_STATE,
+    "pins": windows_pb.FORK_INHERITANCE_PINS,
+    "nothing": windows_pb.FORK_INHERITANCE_NOTHING,
 }
 MEMORY_KINDS: dict[str, knowledge_pb.MemoryKind] = {
     "fact": knowledge_pb.MEMORY_KIND_FACT,

@@ -105,6 +105,7 @@ class Context(Value):
     message_count: int = 0  # of messages that are not retracted
     token_count: int = 0  # of those
     index: ContextIndex | None = None  # how far its index is; `get_context` alone says it
+    ancestor_ids: tuple[str, ...] = ()  # from which it was forked, the first one first
     _metadata: Any = kept()
 
     @property
@@ -139,6 +140,7 @@ class Context(Value):
             message_count=context.message_count,
             token_count=context.token_count,
             index=ContextIndex.from_proto(context.index) if context.HasField("index") else None,
+            ancestor_ids=tuple(context.ancestor_ids),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.values.base import Value, parsed, parsed_object, time_of
-from contextkeep.values.contexts import RecalledItem
+from contextkeep.values.contexts import ContextKey, RecalledItem
 from contextkeep.values.messages import ChatMessage
 
 # What a pack is made of, the most stable first.
@@ -114,6 +114,30 @@ class CompressionProfile(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowFork(Value):
+    """What was forked from a window."""
+
+    ref: str  # such as "f3": what its refs begin with
+    context_id: str
+    window_id: str
+    created_at: datetime
+    merged_ref: str = ""  # the message that its result came back as; empty: it was not merged
+    is_ended: bool = False  # it was merged, or it is erased
+
+    @classmethod
+    def from_proto(cls, fork: windows_pb.WindowFork) -> WindowFork:
+        """Return the value of a message."""
+        return cls(
+            ref=fork.ref,
+            context_id=fork.context_id,
+            window_id=fork.window_id,
+            created_at=time_of(fork.created_at),
+            merged_ref=fork.merged_ref,
+            is_ended=fork.is_ended,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window(Value):
     """What one model shall see of a context."""
 
@@ -142,6 +166,7 @@ class Window(Value):
     token_factor: float = 1.0  # tokens as it counts them, times this, are what is billed at most in 95 of 100 calls
     tokens_are_estimated: bool = False  # the vendor's tokenizer is not public, or not installed
     left_out_refs: tuple[str, ...] = ()  # of messages that rollbacks left out: "m51..m90"
+    forks: tuple[WindowFork, ...] = ()  # the newest 100, the newest first; `get_window` alone says them
 
     @property
     def tools(self) -> list[Any]:
@@ -153,8 +178,8 @@ class Window(Value):
         return f"window of {self.model} on {self.context_id} ({self.token_limit} tokens{closed})"
 
     @classmethod
-    def from_proto(cls, window: windows_pb.Window) -> Window:
-        """Return the value of a message."""
+    def from_proto(cls, window: windows_pb.Window, forks: Iterable[windows_pb.WindowFork] = ()) -> Window:
+        """Return the value of a message, and of what was forked from it."""
         return cls(
             window_id=window.window_id,
             context_id=window.context_id,
@@ -181,6 +206,7 @@ class Window(Value):
             token_factor=window.token_factor,
             tokens_are_estimated=window.tokens_are_estimated,
             left_out_refs=tuple(window.left_out_refs),
+            forks=tuple(map(WindowFork.from_proto, forks)),
         )
 
 
@@ -445,6 +471,39 @@ class Recovered(Value):
             left_out_message_count=recovered.left_out_message_count,
         )
         return cls(pack=Pack.from_proto(recovered.pack), rolled_back=done if recovered.HasField("receipt") else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Forked(Value):
+    """A window of its own for a part of the work. Its key is shown once, and not when this is printed."""
+
+    window: Window
+    ref: str  # such as "f3": what its refs begin with, where it was forked
+    key: ContextKey | None = None  # None: the caller's is of a context itself, and reaches it
+
+    @classmethod
+    def from_proto(cls, forked: windows_pb.ForkWindowResponse) -> Forked:
+        """Return the value of an answer."""
+        key = ContextKey(key=forked.key, expires_at=time_of(forked.key_expires_at)) if forked.key else None
+        return cls(window=Window.from_proto(forked.window), ref=forked.ref, key=key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Merged(Value):
+    """What came back of a fork: a message where it was forked."""
+
+    context_id: str
+    window_id: str
+    ref: str  # such as "m57"
+    message_id: str
+    tokens: int = 0
+    is_whole: bool = False  # all that there was to bring back had room
+    fork_ref: str = ""
+
+    @classmethod
+    def from_proto(cls, merged: windows_pb.MergeWindowResponse) -> Merged:
+        """Return the value of an answer."""
+        return cls(**{name: getattr(merged, name) for name in cls.__slots__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

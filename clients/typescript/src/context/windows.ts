@@ -15,6 +15,8 @@ import {
   type CompressionProfile,
   type CostEstimate,
   type FoldReceipt,
+  type Forked,
+  type Merged,
   type Original,
   type Pack,
   type PackPart,
@@ -32,6 +34,8 @@ import {
   checkpointOf,
   configInput,
   estimateOf,
+  forkedOf,
+  mergedOf,
   originalOf,
   packOf,
   partOf,
@@ -42,6 +46,7 @@ import {
   stateEntryOf,
   statsOf,
   windowEventOf,
+  windowForkOf,
   windowHitOf,
   windowOf,
   zonesOf,
@@ -73,6 +78,25 @@ export interface WindowOptions extends ContextOptions, WriteOptions {
   tokenBudget?: number;
   /** Tokens that are kept for the answer; else 4,096. */
   outputReservation?: number;
+}
+
+const FORK_INHERITANCES = {
+  state: pb.ForkInheritance.STATE,
+  pins: pb.ForkInheritance.PINS,
+  nothing: pb.ForkInheritance.NOTHING,
+};
+
+/** A fork; what is left out is as the window has it that is forked. */
+export interface ForkOptions extends ContextOptions, WriteOptions {
+  /** "state", which is the default: what holds, and what is pinned; "pins"; or "nothing". */
+  inherits?: keyof typeof FORK_INHERITANCES;
+  model?: string;
+  /** What another model takes, with its answer; else what is known of it. */
+  contextTokens?: number;
+  systemPrompt?: string;
+  tools?: readonly unknown[];
+  /** Of its key: seconds until it ends, at most a day; else an hour. */
+  keyTtlS?: number;
 }
 
 /** An RPC is one method. A window that is of another's context, or not there at all, is `WindowNotFound`. */
@@ -131,7 +155,8 @@ export abstract class WindowCalls extends TaskCalls {
   /** Return a window. */
   async getWindow(windowId: string, options: ContextOptions = {}): Promise<Window> {
     const { subjectUserId } = options;
-    return windowOf((await this.call(method.getWindow, { windowId, subjectUserId }, options)).window!);
+    const { window, forks } = await this.call(method.getWindow, { windowId, subjectUserId }, options);
+    return { ...windowOf(window!), forks: forks.map(windowForkOf) };
   }
 
   /** The windows of a context, the newest first, without prompts and tools. */
@@ -335,8 +360,51 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
+   * Give a part of the work a context and a window of its own, for somebody else to work on meanwhile, such as another agent.
+   *
+   * The context begins with the task as the message of a user. Whoever sees the one that it is forked from sees it, and it goes with that; the
+   * key in the answer reaches nothing else.
+   *
+   * @throws WindowClosed The window is closed.
+   * @throws BudgetTooSmall What stands in front of all does not fit.
+   */
+  async forkWindow(windowId: string, task: string, options: ForkOptions = {}): Promise<Forked> {
+    const { inherits, model, contextTokens, systemPrompt, tools, keyTtlS, subjectUserId } = options;
+    const request = {
+      windowId,
+      task,
+      inherits: inherits && choice("inherits", inherits, FORK_INHERITANCES),
+      model,
+      contextTokens,
+      systemPrompt,
+      toolsJson: tools && toJson(tools, "tools"),
+      keyTtlS,
+      subjectUserId,
+      requestId: requestId(options),
+    };
+    return forkedOf(await this.call(method.forkWindow, request, options));
+  }
+
+  /**
+   * Bring back what came of a fork as one message where it was forked, close it, and return the message's place. Again is the same message.
+   *
+   * @param options `tokensMax` of the message is else 2,000, and an eighth of the other window's limit at most; `toolCallId` is the call of a tool
+   * that asked for the fork, whose result the message is.
+   * @throws InvalidArgument The window was not forked.
+   * @throws PermissionDenied The key does not reach what it was forked from.
+   */
+  async mergeWindow(
+    windowId: string,
+    options: { tokensMax?: number; toolCallId?: string } & ContextOptions & WriteOptions = {},
+  ): Promise<Merged> {
+    const { tokensMax, toolCallId, subjectUserId } = options;
+    const request = { windowId, tokensMax, toolCallId, subjectUserId, requestId: requestId(options) };
+    return mergedOf(await this.call(method.mergeWindow, request, options));
+  }
+
+  /**
    * Return the original of a ref that a pack, a receipt or a recall printed: "m37" is a message, "m37/2" its second part ("m37/0" its
-   * content), "m37..m58" are messages, "m37.0" is a passage.
+   * content), "m37..m58" are messages, "m37.0" is a passage, and "f3:m37" a message of a fork.
    *
    * @throws RefNotFound The context has nothing of this ref.
    * @throws Erased It was retracted.

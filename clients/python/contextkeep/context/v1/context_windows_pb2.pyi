@@ -5,12 +5,24 @@ from contextkeep.context.v1 import contexts_pb2 as _contexts_pb2
 from contextkeep.context.v1 import message_pb2 as _message_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class ForkInheritance(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FORK_INHERITANCE_UNSPECIFIED: _ClassVar[ForkInheritance]
+    FORK_INHERITANCE_NOTHING: _ClassVar[ForkInheritance]
+    FORK_INHERITANCE_PINS: _ClassVar[ForkInheritance]
+    FORK_INHERITANCE_STATE: _ClassVar[ForkInheritance]
+FORK_INHERITANCE_UNSPECIFIED: ForkInheritance
+FORK_INHERITANCE_NOTHING: ForkInheritance
+FORK_INHERITANCE_PINS: ForkInheritance
+FORK_INHERITANCE_STATE: ForkInheritance
 
 class WatchWindowRequest(_message.Message):
     __slots__ = ("window_id", "epoch_after", "entry_from", "until_now", "subject_user_id")
@@ -259,10 +271,28 @@ class GetWindowRequest(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetWindowResponse(_message.Message):
-    __slots__ = ("window",)
+    __slots__ = ("window", "forks")
     WINDOW_FIELD_NUMBER: _ClassVar[int]
+    FORKS_FIELD_NUMBER: _ClassVar[int]
     window: Window
-    def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
+    forks: _containers.RepeatedCompositeFieldContainer[WindowFork]
+    def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ..., forks: _Optional[_Iterable[_Union[WindowFork, _Mapping]]] = ...) -> None: ...
+
+class WindowFork(_message.Message):
+    __slots__ = ("ref", "context_id", "window_id", "created_at", "merged_ref", "is_ended")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MERGED_REF_FIELD_NUMBER: _ClassVar[int]
+    IS_ENDED_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    context_id: str
+    window_id: str
+    created_at: _timestamp_pb2.Timestamp
+    merged_ref: str
+    is_ended: bool
+    def __init__(self, ref: _Optional[str] = ..., context_id: _Optional[str] = ..., window_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., merged_ref: _Optional[str] = ..., is_ended: _Optional[bool] = ...) -> None: ...
 
 class ListWindowsRequest(_message.Message):
     __slots__ = ("context_id", "subject_user_id", "page_size", "page_token")
@@ -727,6 +757,74 @@ class CommitFoldResponse(_message.Message):
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     receipt: FoldReceipt
     def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ...) -> None: ...
+
+class ForkWindowRequest(_message.Message):
+    __slots__ = ("window_id", "task", "inherits", "model", "context_tokens", "system_prompt", "tools_json", "key_ttl_s", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    INHERITS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_JSON_FIELD_NUMBER: _ClassVar[int]
+    KEY_TTL_S_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    task: str
+    inherits: ForkInheritance
+    model: str
+    context_tokens: int
+    system_prompt: str
+    tools_json: str
+    key_ttl_s: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., task: _Optional[str] = ..., inherits: _Optional[_Union[ForkInheritance, str]] = ..., model: _Optional[str] = ..., context_tokens: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., key_ttl_s: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ForkWindowResponse(_message.Message):
+    __slots__ = ("window", "ref", "key", "key_expires_at")
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    KEY_EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    window: Window
+    ref: str
+    key: str
+    key_expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ..., ref: _Optional[str] = ..., key: _Optional[str] = ..., key_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class MergeWindowRequest(_message.Message):
+    __slots__ = ("window_id", "tokens_max", "tool_call_id", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    tokens_max: int
+    tool_call_id: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., tokens_max: _Optional[int] = ..., tool_call_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class MergeWindowResponse(_message.Message):
+    __slots__ = ("context_id", "window_id", "ref", "message_id", "tokens", "is_whole", "fork_ref")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    IS_WHOLE_FIELD_NUMBER: _ClassVar[int]
+    FORK_REF_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    window_id: str
+    ref: str
+    message_id: str
+    tokens: int
+    is_whole: bool
+    fork_ref: str
+    def __init__(self, context_id: _Optional[str] = ..., window_id: _Optional[str] = ..., ref: _Optional[str] = ..., message_id: _Optional[str] = ..., tokens: _Optional[int] = ..., is_whole: _Optional[bool] = ..., fork_ref: _Optional[str] = ...) -> None: ...
 
 class ExpandRequest(_message.Message):
     __slots__ = ("window_id", "ref", "subject_user_id")

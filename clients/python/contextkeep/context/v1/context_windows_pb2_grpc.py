@@ -134,6 +134,16 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
                 _registered_method=True)
+        self.ForkWindow = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/ForkWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
+                _registered_method=True)
+        self.MergeWindow = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/MergeWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
+                _registered_method=True)
         self.Expand = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/Expand',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
@@ -205,7 +215,7 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetWindow(self, request, context):
-        """Reads a window. Reasons: WINDOW_NOT_FOUND.
+        """Reads a window, and says what was forked from it. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -395,6 +405,34 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ForkWindow(self, request, context):
+        """Gives a part of the work a context and a window of its own, for somebody else to work on meanwhile, such as another agent; several at once.
+        The context is new, below that of the window: it begins with the task as the message of a user, whoever sees that one sees it, by a key
+        of IssueContextKey, too, and it goes with it. The window has the model, the config and, if nothing else is said, the prompt and the tools of
+        the one that it is forked from, and the task as its goal. What the other inherits besides says `inherits`: as it is when this one has read its
+        log, without refs, which would lead to another log. From then on neither sees the other.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CONTEXT_CLOSED, BUDGET_TOO_SMALL (prompt, tools, task and what is inherited do not fit), LIMIT_EXCEEDED
+        (`forks`: 64 of a context that are not merged; `fork_depth`: 8), INVALID_ARGUMENT, PERMISSION_DENIED (of IssueContextKey), REQUEST_ID_REUSED,
+        ABORTED, WINDOW_BEHIND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def MergeWindow(self, request, context):
+        """Brings back what came of a fork: one message in the log that it was forked from, as the result of a tool, with what its assistant said last,
+        and behind that what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0", that Expand of any window there
+        answers with the original. It is cut to `tokens_max`. No statement of it holds by itself where it came back: what was said in a fork makes no rule
+        there. The fork is closed with that, context and window, and its keys end. A fork is merged once: again is the same message.
+
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (the window is none that ForkWindow opened), PERMISSION_DENIED (the key does not reach what it was
+        forked from), WINDOW_CLOSED, CONTEXT_CLOSED (of what it was forked from), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Expand(self, request, context):
         """Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
         context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
@@ -573,6 +611,16 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.ReportResponse,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.SerializeToString,
+            ),
+            'ForkWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.SerializeToString,
+            ),
+            'MergeWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.MergeWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.SerializeToString,
             ),
             'Expand': grpc.unary_unary_rpc_method_handler(
                     servicer.Expand,
@@ -1116,6 +1164,60 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/ReportResponse',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForkWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/ForkWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ForkWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def MergeWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/MergeWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.MergeWindowResponse.FromString,
             options,
             channel_credentials,
             insecure,

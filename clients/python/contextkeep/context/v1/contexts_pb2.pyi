@@ -388,7 +388,7 @@ class ExternalId(_message.Message):
     def __init__(self, system: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Context(_message.Message):
-    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index")
+    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index", "ancestor_ids")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -408,6 +408,7 @@ class Context(_message.Message):
     MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
+    ANCESTOR_IDS_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
@@ -427,7 +428,8 @@ class Context(_message.Message):
     message_count: int
     token_count: int
     index: ContextIndex
-    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ...) -> None: ...
+    ancestor_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ..., ancestor_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ContextIndex(_message.Message):
     __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread", "without_text_count")

@@ -260,7 +260,9 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CloseContext(self, request, context):
-        """Closes a context: it is read and recalled as before, and takes no more messages. Again is harmless. Reasons: CONTEXT_NOT_FOUND.
+        """Closes a context, and what was forked from it: it is read and recalled as before, and takes no more messages. Again is harmless.
+
+        Reasons: CONTEXT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -332,7 +334,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteContext(self, request, context):
-        """Deletes a context for good: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
+        """Deletes a context for good, with what was forked from it: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
         `get_or_create` is free. Its messages, its index, its external ids and the answers that repeated calls would get are removed behind
         that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
         `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;

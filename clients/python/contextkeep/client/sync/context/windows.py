@@ -9,7 +9,7 @@ from typing import Any
 
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import Id, MessageFormat
+from contextkeep.client._messages import ForkInheritance, Id, MessageFormat
 from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json, window_config
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -22,6 +22,8 @@ from contextkeep.values import (
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
+    Forked,
+    Merged,
     Original,
     Pack,
     Recovered,
@@ -145,14 +147,14 @@ class WindowCalls(Client):
             request.page_token = page.next_page_token
 
     def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
-        """Return a window.
+        """Return a window, with what was forked from it.
 
         Raises:
             WindowNotFound: there is none.
         """
         request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
         response: windows_pb.GetWindowResponse = self.call("GetWindow", request, timeout_s=timeout_s)
-        return Window.from_proto(response.window)
+        return Window.from_proto(response.window, response.forks)
 
     def list_windows(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -601,20 +603,112 @@ class WindowCalls(Client):
         response: windows_pb.ReportResponseResponse = self.call("ReportResponse", request, timeout_s=timeout_s)
         return Recovered.from_proto(response) if response.HasField("pack") else None
 
+    def fork_window(
+        self,
+        window_id: Id,
+        task: str,
+        *,
+        inherits: ForkInheritance = "state",
+        model: str = "",
+        context_tokens: int = 0,
+        system_prompt: str | None = None,
+        tools: Sequence[Any] | None = None,
+        key_ttl_s: int = 0,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Forked:
+        """Give a part of the work a context and a window of its own, for somebody else to work on meanwhile.
+
+        The context begins with the task as the message of a user. Whoever sees the one that it is forked from sees it,
+        and it goes with that; the key in the answer reaches nothing else.
+
+        Args:
+            window_id: From which.
+            task: What is to be done, up to 16 KiB; the goal of its window, too.
+            inherits: "state": what holds, and what is pinned; "pins"; or "nothing".
+            model: As of `open_window`. Empty: that of the window.
+            context_tokens: What another model takes. 0: what is known of it.
+            system_prompt: None: that of the window.
+            tools: None: those of the window.
+            key_ttl_s: Of its key: seconds until it ends, at most a day. 0: an hour.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again answers the same fork, with another key. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            ContextClosed: its context is.
+            BudgetTooSmall: what stands in front of all does not fit.
+            LimitExceeded: 64 forks of the context are not merged, or it is a fork of 8 others.
+        """
+        request = windows_pb.ForkWindowRequest(
+            window_id=messages.to_id(window_id),
+            task=task,
+            inherits=messages.choice("inherits", inherits, messages.FORK_INHERITANCES),
+            model=model,
+            context_tokens=context_tokens,
+            system_prompt=system_prompt,
+            tools_json=None if tools is None else tools_json(tools),
+            key_ttl_s=key_ttl_s,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        return Forked.from_proto(self.call("ForkWindow", request, timeout_s=timeout_s))
+
+    def merge_window(
+        self,
+        window_id: Id,
+        *,
+        tokens_max: int = 0,
+        tool_call_id: str = "",
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Merged:
+        """Bring back what came of a fork as one message where it was forked, close it, and return the message's place.
+
+        Its refs, such as "f3:m57", lead `expand` to the originals. A fork is merged once: again is the same message.
+
+        Args:
+            window_id: Of the fork.
+            tokens_max: That the message may have. 0: 2,000. An eighth of the other window's limit at most.
+            tool_call_id: The call of a tool that asked for the fork: the message is its result. Empty: it is told for
+                itself.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            InvalidArgument: it was not forked.
+            PermissionDenied: the key does not reach what it was forked from.
+            WindowClosed, ContextClosed: what it was forked from is closed.
+        """
+        request = windows_pb.MergeWindowRequest(
+            window_id=messages.to_id(window_id),
+            tokens_max=tokens_max,
+            tool_call_id=tool_call_id,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        return Merged.from_proto(self.call("MergeWindow", request, timeout_s=timeout_s))
+
     def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
         """Return the original of a ref that a pack, a receipt or a recall printed.
 
         Args:
             window_id: Of which window's context.
             ref: "m37" is a message, "m37/2" its second part ("m37/0" its content), "m37..m58" are messages, "m37.0" is
-                a passage.
+                a passage. "f3:m37" is a message of a fork.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: there is none.
             RefNotFound: the context has nothing of this ref.
-            Erased: it was retracted.
+            Erased: it was retracted, or the fork is erased.
             InvalidArgument: it is no ref.
         """
         request = windows_pb.ExpandRequest(
