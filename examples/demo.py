@@ -396,6 +396,57 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         print(f"    {line}")
     if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
+    compiled(graph, context)
+
+
+CUSTOMERS = {
+    "node_type": "Customer",
+    "title": "entity.name",
+    "facets": [
+        {"slug": "state", "heading": "State", "kind": "operational", "text": "entity.data.state"},
+        {
+            "slug": "open",
+            "heading": "Open opportunities",
+            "kind": "relationship",
+            "walk": {"edge_types": ["Has"], "depth_max": 1},
+            "text": "entity.name + ', ' + string(entity.data.amount) + ' EUR'",
+        },
+        {
+            "slug": "owed",
+            "heading": "What we owe them",
+            "kind": "activity",
+            "walk": {"edge_types": ["Has"], "depth_max": 2, "entity_types": ["Commitment"]},
+            "text": "entity.name + ' until ' + entity.data.due",
+        },
+    ],
+}
+LAMPS_QUESTION = "Until when do we owe whom lighthouse lamps?"
+
+
+def compiled(graph: EntityClient, context: ContextClient) -> None:
+    """Compile pages of customers, and ask them."""
+    with step("customers, opportunities and commitments, as nodes"):
+        for name, state in (("Orrery Ltd", "Pays late."), ("Zeta SpA", "Pays in advance.")):
+            customer = graph.create_node("Customer", name=name, data={"state": state})
+            opportunity = graph.create_node("Opportunity", name=f"Renewal of {name}", data={"amount": 12_000})
+            graph.create_edge(customer.id, opportunity.id, "Has")
+        owed = graph.create_node("Commitment", name="Deliver the lighthouse lamps", data={"due": "May"})
+        graph.create_edge(opportunity.id, owed.id, "Has")
+    with step("a definition of their pages: a draft, then approved"):
+        draft = context.put_definition("customers", CUSTOMERS)
+        context.approve_definition("customers", draft.version)
+    with step("compile them"):
+        *_, done = context.compile_pages()
+    print(f"    {done.nodes_read} nodes read, {done.pages_written} pages written")
+    graph.update_node_data(owed.id, {"due": "June"})
+    with step("one commitment changes: compile again"):
+        *_, done = context.compile_pages()
+    print(f"    {done.nodes_read} node read, {done.pages_written} page written")
+    with step(f"ask {LAMPS_QUESTION!r}"):
+        hit = context.query_context(LAMPS_QUESTION, limit=3).hits[0]
+    print(f"    {hit.title}: {hit.snippet}  (trust {hit.trust}, version {hit.metadata['definition_version']})")
+    if "until June" not in hit.snippet or hit.family != "brain":
+        raise SystemExit("the page of the customer is not found")
 
 
 def install_providers(folder: Path) -> None:

@@ -46,6 +46,14 @@ mappings:
   tickets: {messages: [{when: has(entity.data.question), role: "'user'", content: entity.data.question}]}
 """
 
+DEFINITIONS = """
+definitions:
+  customers:
+    node_type: Session
+    title: entity.name
+    facets: [{slug: language, heading: Language, kind: operational, text: entity.data.language}]
+"""
+
 READING = re.compile(
     r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages"
     r"|policy|query|tests|recall|reflect|search|show|similar|stats|types|wait|watch))\b"
@@ -136,6 +144,10 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     kept = context.retain_memory("Ada lives in Paris.", subject_user_id="ada")
     for name in ("zeta", "old"):
         context.put_page(name, "A customer.", slug=f"customers/{name}", aliases=[name], subject_user_id="ada")
+    definition = context.put_definition("customers", yaml.safe_load(DEFINITIONS)["definitions"]["customers"])
+    context.approve_definition("customers", definition.version)
+    list(context.compile_pages(node_ids=[session.id]))
+    (page,) = context.list_compiled_pages("customers", node_id=session.id)
     gone = context.delete_context(context.send_message("Never mind.").context_id)
     return {
         "THREAD": session.external_id,
@@ -149,6 +161,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
         "WINDOW": window.window_id,
         "PIN": pin_id,
         "MEMORY": kept.memory_id,
+        "PAGE": page.page_id,
         "PLACE": graph.start_changes(),
         "TEST": context.run_source_test("Where?", provider_ids=["workspace"]).test_id,
     }
@@ -168,6 +181,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("report.md", "report.pdf", "folder/file"):
         Path(name).write_text("a file")
     Path("acme.md").write_text("# Acme\nA customer.\n")
+    Path("customers.yaml").write_text(DEFINITIONS)
     Path("mine.yaml").write_text("extends: coding")
     Path("profile.json").write_text('{"extends": "coding"}')
     Path("plan.json").write_text('{"steps": []}')
@@ -202,10 +216,11 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
             ids["PIN"],
             ids["MEMORY"],
             ids["TEST"],
+            ids["PAGE"],
         ),
         1,
     ):
-        line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
+        line = line.replace(f"0197f1f2-0000-7000-8000-{number:012}", one)
 
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))
 

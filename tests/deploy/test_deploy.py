@@ -31,7 +31,7 @@ VARIABLES = {
     for name in settings.model_fields
 } | set(console_settings.VARIABLES)
 OFF_BY_DEFAULT = {"console.yaml", "secret.example.yaml"}
-OF_THE_IMAGES = {"HEALTH_ADDRESS", "POSTGRES_PASSWORD", "OWNER_PASSWORD", "SERVICE_PASSWORD"}
+OF_THE_IMAGES = {"HEALTH_ADDRESS", "CONTEXT_SERVICE_API_KEY", "POSTGRES_PASSWORD", "OWNER_PASSWORD", "SERVICE_PASSWORD"}
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
@@ -44,9 +44,13 @@ def documents() -> Iterator[dict[str, Any]]:
 
 
 def pods() -> list[dict[str, Any]]:
-    return [
-        document["spec"]["template"]["spec"] for document in documents() if document["kind"] in ("Deployment", "Job")
-    ]
+    found = []
+    for document in documents():
+        spec = document.get("spec", {})
+        spec = spec["jobTemplate"]["spec"] if document["kind"] == "CronJob" else spec
+        if document["kind"] in ("Deployment", "Job", "CronJob"):
+            found.append(spec["template"]["spec"])
+    return found
 
 
 def test_the_dockerfile_has_no_fault_that_a_linter_knows():
@@ -130,10 +134,18 @@ def test_only_the_migration_has_the_owners_password():
     with_owner = [
         document["metadata"]["name"]
         for document in documents()
-        if document["kind"] in ("Deployment", "Job") and "contextkeep-admin" in json.dumps(document)
+        if document["kind"] in ("Deployment", "Job", "CronJob") and "contextkeep-admin" in json.dumps(document)
     ]
 
     assert with_owner == ["migrate"]
+
+
+def test_nothing_is_compiled_unless_somebody_says_so():
+    (job,) = (document["spec"] for document in documents() if document["kind"] == "CronJob")
+
+    assert (job["suspend"], job["concurrencyPolicy"]) == (True, "Forbid")
+    (container,) = job["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert container["command"][:3] == ["contextkeep", "knowledge", "compile"]
 
 
 def test_a_replica_has_longer_to_end_than_its_calls_have():

@@ -46,17 +46,10 @@ def read(path: Path) -> Iterator[FileMapping]:
     Raises:
         InvalidArgument: it cannot be read, or has another form: the message names file and place.
     """
-    try:
-        content = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 (it is a SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise InvalidArgument(f"{path} cannot be read: {place}{error.problem or error.context}") from error
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: a date such as 2026-99-99
-        raise InvalidArgument(f"{path} cannot be read: {error}") from error
+    content = load(path)
     if content is None:
         return
-    _check_fields(f"{path}", content, _FILE_FIELDS)
+    check_fields(f"{path}", content, _FILE_FIELDS)
     mappings = content.get("mappings", {})
     if not isinstance(content.get("app_id", ""), str) or not isinstance(mappings, dict):
         raise InvalidArgument(f"{path}: app_id is a text, and mappings an object: names, and the rules of each")
@@ -64,14 +57,35 @@ def read(path: Path) -> Iterator[FileMapping]:
         place = f"{path}: mappings.{name}"
         if not isinstance(name, str):
             raise InvalidArgument(f"{place}: a name is a text; put it in quotes")
-        _check_fields(place, rules, _RULE_FIELDS)
+        check_fields(place, rules, _RULE_FIELDS)
         messages = rules.get("messages")
         for position, message in enumerate(messages if isinstance(messages, list) else ()):
-            _check_fields(f"{place}.messages[{position}]", message, _MESSAGE_FIELDS)
+            check_fields(f"{place}.messages[{position}]", message, _MESSAGE_FIELDS)
         yield FileMapping(place=place, app_id=content.get("app_id"), mapping_name=name, rules=rules)
 
 
-def _check_fields(place: str, value: object, known: Collection[str]) -> None:
+def load(path: Path) -> Any:
+    """Return what a YAML file says.
+
+    Raises:
+        InvalidArgument: it cannot be read: the message names file and place.
+    """
+    try:
+        return yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 (it is a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise InvalidArgument(f"{path} cannot be read: {place}{error.problem or error.context}") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: a date such as 2026-99-99
+        raise InvalidArgument(f"{path} cannot be read: {error}") from error
+
+
+def check_fields(place: str, value: object, known: Collection[str]) -> None:
+    """Refuse what is no object, or has other fields.
+
+    Raises:
+        InvalidArgument: the message names the place.
+    """
     if not isinstance(value, dict):
         raise InvalidArgument(f"{place} is no object")
     for name in value:

@@ -5,6 +5,7 @@ import { QueryCalls } from "./context/query.js";
 export type { ContextClientOptions } from "./context/app.js";
 export type { ReadOptions, UploadOptions } from "./context/blobs.js";
 export type { ContextFilter, ContextOptions, SendOptions } from "./context/contexts.js";
+export type { FacetFields } from "./context/definitions.js";
 export type { HistoryOptions } from "./context/history.js";
 export type { MemoryFields, MemoryFilter, RetainOptions } from "./context/memories.js";
 export type { QueryOptions } from "./context/query.js";

@@ -42,6 +42,19 @@ export type {
   UnreadRecord,
   SyncedHistory,
 } from "./contexts.js";
+export type {
+  CompileProgress,
+  CompiledPage,
+  Definition,
+  DefinitionRules,
+  Facet,
+  FacetKind,
+  FacetRules,
+  FacetSource,
+  FacetWalk,
+  RuleProblem,
+  TriedDefinition,
+} from "./definitions.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
 export { ContextKeepError } from "./error.js";

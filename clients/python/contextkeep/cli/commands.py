@@ -10,6 +10,7 @@ from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
+from contextkeep.cli.knowledge import knowledge
 from contextkeep.cli.mapping import mapping
 from contextkeep.cli.memory import memory
 from contextkeep.cli.message import message
@@ -52,6 +53,7 @@ for _command in (
     window,
     memory,
     wiki,
+    knowledge,
     query,
     sources,
     agent,

@@ -23,7 +23,7 @@ import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
-import { AgentCalls } from "./agents.js";
+import { DefinitionCalls } from "./definitions.js";
 
 const method = pb.ContextQuery.method;
 
@@ -79,7 +79,7 @@ export interface SettingOptions extends WriteOptions {
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends AgentCalls {
+export abstract class QueryCalls extends DefinitionCalls {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *

@@ -1,0 +1,253 @@
+"""`contextkeep knowledge`: pages that are compiled of the graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextkeep import definition_files
+from contextkeep.cli._base import Session, command, limit_option
+from contextkeep.cli._lines import TIME
+from contextkeep.cli._output import Format, Output
+from contextkeep.client._messages import FACET_KINDS
+from contextkeep.definition_files import FileDefinition
+from contextkeep.errors import ContextKeepError, DefinitionNotFound
+from contextkeep.values import CompileProgress, Definition
+
+_DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
+_FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
+_COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed")
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep knowledge compile --json")
+def knowledge() -> None:
+    """Pages that are compiled of the graph, and the definitions that say how; docs/knowledge.md has both by example."""
+
+
+@command(
+    click.argument("files", type=click.Path(exists=True, dir_okay=False, path_type=Path), nargs=-1, required=True),
+    click.option("--approve", is_flag=True, help="Approve what is written, too, for which the key needs admin."),
+    name="define",
+    group=knowledge,
+    example="""
+contextkeep knowledge define customers.yaml
+contextkeep knowledge define customers.yaml --approve
+""",
+)
+def define(session: Session, output: Output, *, files: tuple[Path, ...], approve: bool) -> None:
+    """Write the definitions of YAML files, as drafts.
+
+    The rules of a newest version again write none. All files are read before the first definition is written. The first that is refused ends it.
+    """
+    given = [one for path in files for one in definition_files.read(path)]
+    output.many(_defined(session, given, approve=approve), "name", "version", "state", "change")
+
+
+def _defined(session: Session, given: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
+    for one in given:
+        with _located(one.place):
+            before = _newest(session, one.name)
+            put = session.context.put_definition(one.name, one.rules)
+            change = "none" if before and before.version == put.version else "written"
+            if approve and put.state != "approved":
+                put = session.context.approve_definition(one.name, put.version)
+                change = "approved"
+        yield {"name": put.name, "version": put.version, "state": put.state, "change": change}
+
+
+def _newest(session: Session, name: str) -> Definition | None:
+    try:
+        found = session.context.get_definition(name)
+    except DefinitionNotFound:
+        return None
+    newest = [one for one in session.context.list_definitions() if one.name == name]
+    return newest[0] if newest else found
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Put a place in a file before the message of an error."""
+    try:
+        yield
+    except ContextKeepError as error:
+        error.message = f"{place}: {error.message}"
+        raise
+
+
+@command(
+    click.argument("name"),
+    click.option("--version", type=click.IntRange(1), required=True, help="The version that you read."),
+    name="approve",
+    group=knowledge,
+    example="contextkeep knowledge approve customers --version 1",
+)
+def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
+    """Have pages compiled by a version."""
+    output.one(session.context.approve_definition(name, version), *_DEFINITION)
+
+
+@command(
+    click.argument("name"),
+    click.option("--version", type=click.IntRange(0), default=0, help="Else the one that is approved."),
+    name="retire",
+    group=knowledge,
+    example="contextkeep knowledge retire customers",
+)
+def retire(session: Session, output: Output, *, name: str, version: int) -> None:
+    """End a version of a definition.
+
+    Of the one that is approved, no page is found any more.
+    """
+    output.one(session.context.retire_definition(name, version), *_DEFINITION)
+
+
+@command(
+    click.option(
+        "--state", "states", type=click.Choice(["draft", "approved", "retired"]), multiple=True, help="Only these."
+    ),
+    limit_option(),
+    name="definitions",
+    group=knowledge,
+    example="contextkeep knowledge definitions --state approved",
+)
+def definitions(session: Session, output: Output, *, states: tuple[Any, ...], limit: int) -> None:
+    """List the versions of definitions."""
+    output.many(session.context.list_definitions(states=states), *_DEFINITION, limit=limit)
+
+
+@command(
+    click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("--definition", "name", help="Which, if the file has several."),
+    click.option("--node", "node_id", required=True, help="Whose page."),
+    name="test",
+    group=knowledge,
+    example="contextkeep knowledge test customers.yaml --node 0197f1f2-0000-7000-8000-000000000001",
+)
+def test(session: Session, output: Output, *, file: Path, name: str | None, node_id: str) -> None:
+    """Print the page that rules make of a node.
+
+    The rules are a definition's of a file. Nothing is kept.
+    """
+    found = {one.name: one for one in definition_files.read(file)}
+    if name is None and len(found) == 1:
+        name = next(iter(found))
+    if name not in found:
+        raise click.UsageError(f"give --definition: {', '.join(found) or 'the file has none'}")
+    with _located(found[name].place):
+        output.one(session.context.test_definition(found[name].rules, node_id))
+
+
+@command(
+    click.option("--definition", "definition_name", default="", help="All pages of this definition."),
+    click.option("--node", "node_ids", multiple=True, help="The pages of this node. Again for others."),
+    name="compile",
+    group=knowledge,
+    example="""
+contextkeep knowledge compile
+contextkeep knowledge compile --definition customers --json
+contextkeep knowledge compile --node 0197f1f2-0000-7000-8000-000000000001
+""",
+)
+def compile_pages(session: Session, output: Output, *, definition_name: str, node_ids: tuple[str, ...]) -> None:
+    """Compile what changed since the last time.
+
+    Or else what is named. How far it is comes on stderr, and so does which rule failed on which node. The key needs the
+    scopes compile and read.
+    """
+    last: CompileProgress | None = None
+    with _told() as tell:
+        for last in session.context.compile_pages(definition_name=definition_name, node_ids=node_ids):
+            tell(last)
+            for one in last.problems:
+                click.echo(f"{one.rule} {one.node_id}: {one.error}", err=True)
+    output.one(last, "compile_id", "changes_read", *_COUNTS)
+
+
+@contextmanager
+def _told() -> Iterator[Any]:
+    """Say on a terminal how far it is, on one line, and nothing elsewhere."""
+    is_terminal = sys.stderr.isatty()
+
+    def tell(progress: CompileProgress) -> None:
+        if is_terminal:
+            counts = ", ".join(f"{getattr(progress, name):,} {name.replace('_', ' ')}" for name in _COUNTS)
+            click.echo(f"\r{progress.definition_name or 'what changed'}: {counts}\x1b[K", err=True, nl=False)
+
+    try:
+        yield tell
+    finally:
+        if is_terminal:
+            click.echo("", err=True)
+
+
+@command(
+    click.option("--definition", "definition_name", default="", help="Only those of this definition."),
+    click.option("--node", "node_id", help="Only those of this node."),
+    limit_option(),
+    name="pages",
+    group=knowledge,
+    example="contextkeep knowledge pages --definition customers",
+)
+def pages(session: Session, output: Output, *, definition_name: str, node_id: str | None, limit: int) -> None:
+    """List pages, and what is out of date."""
+    found = session.context.list_compiled_pages(definition_name, node_id=node_id)
+    columns = ("definition_name", "definition_version", "title", "stale", "compiled_at", "node_id", "page_id")
+    output.many(found, *columns, limit=limit)
+
+
+@command(
+    click.argument("page_id"),
+    name="page",
+    group=knowledge,
+    example="contextkeep knowledge page 0197f1f2-0000-7000-8000-000000000010 --json",
+)
+def page(session: Session, output: Output, *, page_id: str) -> None:
+    """Print the facets of a page, or all of it.
+
+    All of it comes with --json.
+    """
+    found = session.context.get_compiled_page(page_id)
+    if output.format is Format.JSON:
+        output.one(found)
+    else:
+        output.many(found.facets, *_FACET)
+
+
+@command(
+    click.argument("page_id"),
+    click.argument("slug"),
+    click.argument("text", default=""),
+    click.option("--heading", default="", help="What stands above it."),
+    click.option("--kind", type=click.Choice(list(FACET_KINDS)), help="What it is, and so how far it is trusted."),
+    click.option("--source", "source_label", default="", help="What it is from."),
+    click.option("--source-uri", default="", help="Where that is."),
+    click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, help="How sure it is."),
+    click.option("--fresh-until", type=TIME, help="Until when it is good, as in 2026-01-31T12:00:00Z."),
+    name="put-facet",
+    group=knowledge,
+    example="""
+contextkeep knowledge put-facet 0197f1f2-0000-7000-8000-000000000010 note Mondays --heading Call --kind kb --source Ada
+""",
+)
+def put_facet(
+    session: Session,
+    output: Output,
+    *,
+    page_id: str,
+    slug: str,
+    text: str,
+    fresh_until: datetime | None,
+    **given: Any,
+) -> None:
+    """Put a facet on a page, or take it away.
+
+    It stands beside those that are compiled. Without a text the one that was put goes.
+    """
+    put = session.context.put_facet(page_id, slug, text, fresh_until=fresh_until, **given)
+    output.one(put or {"slug": slug, "is_gone": True})
