@@ -160,11 +160,9 @@ class PageMaking:
                 return made
             title, aliases = named
             depends_on = {node.node_id: NODE}
-            facets = []
-            for facet in definition.facets:
-                found = await self._facet(facet, node, budget, depends_on, made)
-                if found is not None:
-                    facets.append(found)
+            readers = [_Reader(facet, node, budget, made) for facet in definition.facets]
+            await self._read(node, readers, depends_on, made)
+            facets = [facet for reader in readers if (facet := reader.facet()) is not None]
         except CallBudgetExceeded as error:
             made.note("definition", node.node_id, error)
             made.failed = True
@@ -172,27 +170,43 @@ class PageMaking:
         made.page = MadePage(node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on)
         return made
 
-    async def _facet(
-        self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, depends_on: dict[str, int], made: Made
-    ) -> MadeFacet | None:
-        """Return a facet; None: no node has a line in it."""
-        reader = _Reader(facet, root, budget, made)
-        walk = facet.rules.walk
-        if walk is None:
-            await reader.read(_as_reached(root))
-            return reader.facet()
+    async def _read(self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], made: Made) -> None:
+        """Read all nodes of the facets of a page; those that walk the same way, but for how far, walk once."""
+        walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
+        for reader in readers:
+            if walk := reader.walk:
+                walks.setdefault((walk.edge_types, walk.direction), []).append(reader)
+            else:
+                await reader.read(_as_reached(root))
+        for together in walks.values():
+            problem = await self._walk(root, together, depends_on)
+            if not problem:
+                continue
+            for reader in together:  # not all of them need come too far
+                reader.begin()
+                if len(together) > 1:
+                    problem = await self._walk(root, [reader], depends_on)
+                if problem:
+                    reader.begin()
+                    made.note(f"{reader.place}.walk", root.node_id, problem)
+
+    async def _walk(self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int]) -> str:
+        """Read the nodes of a walk, and return why it came too far; empty: it did not."""
+        walk = readers[0].walk
+        assert walk is not None
         bits = _EDGES[walk.direction]
         depends_on[root.node_id] |= bits
+        depth_max = max(reader.depth_max for reader in readers)
         asked = Walk(
             node_id=root.node_id,
             edge_types=walk.edge_types,
             direction=walk.direction,
-            depth_max=walk.depth_max,
+            depth_max=depth_max,
             entity_types=(),
-            include_start=walk.include_start,
+            include_start=any(reader.includes_start for reader in readers),
             include_archived=True,
-            fields=frozenset({"type", "general_type", "modified_at"}) | _fields(facet),
-            with_edges=any(path[0] == "edge" for path in facet.read),
+            fields=frozenset({"type", "general_type"}).union(*(reader.fields for reader in readers)),
+            with_edges=any(reader.reads_edges for reader in readers),
             with_origin=True,
         )
         count = 0
@@ -201,20 +215,19 @@ class PageMaking:
                 async for page in pages:
                     for one in page.nodes:
                         assert one.reached is not None
-                        at_end = one.reached.depth == walk.depth_max
+                        at_end = one.reached.depth == depth_max
                         depends_on[one.node_id] = depends_on.get(one.node_id, 0) | NODE | (0 if at_end else bits)
-                        await reader.read(one)
+                        for reader in readers:
+                            if reader.comes_to(one.reached.depth):
+                                await reader.read(one)
                     count += len(page.nodes)
         except (NodeBudgetExceeded, LimitExceeded) as error:
-            made.note(f"{facet.place}.walk", root.node_id, error.message)
-            return None
+            return error.message
         if count > NODES_MAX:
-            made.note(f"{facet.place}.walk", root.node_id, f"it comes to more than {NODES_MAX:,} nodes")
-            return None
+            return f"it comes to more than {NODES_MAX:,} nodes"
         if len(depends_on) > PAGE_NODES_MAX:
-            made.note(f"{facet.place}.walk", root.node_id, f"the page reads more than {PAGE_NODES_MAX:,} nodes")
-            return None
-        return reader.facet()
+            return f"the page reads more than {PAGE_NODES_MAX:,} nodes"
+        return ""
 
 
 class _Reader:
@@ -228,18 +241,31 @@ class _Reader:
             None if rule is None else rule.expression.evaluator(budget)
             for rule in (facet.when, facet.text, facet.confidence, facet.as_of, facet.time_to_live)
         )
-        walk = facet.rules.walk
-        self._types = frozenset(walk.entity_types) if walk else frozenset[str]()
-        self._with_archived = walk is not None and walk.include_archived
+        self.place = facet.place
+        self.walk = facet.rules.walk
+        self.depth_max = self.walk.depth_max if self.walk else 0
+        self.includes_start = self.walk is not None and self.walk.include_start
+        self.fields = _fields(facet)
+        self.reads_edges = any(path[0] == "edge" for path in facet.read)
+        self._types = frozenset(self.walk.entity_types) if self.walk else frozenset[str]()
+        self._with_archived = self.walk is not None and self.walk.include_archived
         self._pause_at = time.perf_counter() + SLICE_S
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was read."""
         self._lines: list[str] = []
         self._left_bytes = FACET_BYTES_MAX
         self._is_cut = False
         self._sources: list[Source] = []
-        self._bundles = {root.agent_bundle_id}
+        self._bundles = {self._root.agent_bundle_id}
         self._sure = 1.0
         self._as_of_us: int | None = None
         self._until_us: int | None = None
+
+    def comes_to(self, depth: int) -> bool:
+        """Say whether the facet's own walk reads nodes of a depth."""
+        return depth <= self.depth_max and (depth > 0 or self.includes_start)
 
     async def read(self, node: GraphNode) -> None:
         """Read a node, and give the event loop back now and then."""

@@ -21,9 +21,7 @@ def node_type() -> str:
 def a_file(folder: Path, node_type: str, text: str = "entity.status") -> Path:
     facet = f"{{slug: state, heading: State, kind: operational, text: {text}}}"
     path = folder / "definitions.yaml"
-    path.write_text(
-        f"definitions: {{{node_type}: {{node_type: {node_type}, title: entity.name, facets: [{facet}]}}}}"
-    )
+    path.write_text(f"definitions: {{{node_type}: {{node_type: {node_type}, title: entity.name, facets: [{facet}]}}}}")
     return path
 
 

@@ -108,7 +108,7 @@ def test_every_variable_is_one_that_the_settings_know():
 
 
 def test_no_container_is_root_or_may_become_it():
-    assert len(pods()) == 4
+    assert len(pods()) == 5
     for pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["automountServiceAccountToken"] is False

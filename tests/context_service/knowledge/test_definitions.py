@@ -381,6 +381,27 @@ async def test_a_walk_that_comes_too_far_makes_no_facet(world: World, monkeypatc
     assert [(one.rule, one.node_id) for one in made.problems] == [("definition.facets[1].walk", customer)]
 
 
+async def test_facets_that_walk_the_same_way_read_as_far_as_each_says(world: World, monkeypatch: pytest.MonkeyPatch):
+    customer = await world.node("Customer", "Orrery", text="own", agent_bundle_id="sales")
+    near = await world.node("Note", below=customer, text="near", agent_bundle_id="sales")
+    await world.node("Note", below=near, text="far", agent_bundle_id="law")
+    near_walk = {"edge_types": ["Has"], "depth_max": 1}
+    said = rules(
+        facet("far", walk=BELOW),
+        facet("near", walk=near_walk),
+        facet("start", walk={**near_walk, "include_start": True}),
+    )
+
+    async def found() -> dict[str, Any]:
+        made = await tried(world, said, customer)
+        return {one.slug: (one.text, one.agent_bundle_ids) for one in made.page.facets}
+
+    near_ones = {"near": ("near", ("sales",)), "start": ("own\nnear", ("sales",))}
+    assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
+    monkeypatch.setattr(making, "NODES_MAX", 2)  # then the start and both notes are too many, and each walks by itself
+    assert await found() == {"far": ("near\nfar", ("law", "sales")), **near_ones}
+
+
 async def test_problems_are_told_up_to_a_number(world: World):
     customer = await world.node("Customer", "Orrery")
     for _ in range(making.PROBLEMS_MAX + 2):

@@ -43,7 +43,8 @@ contextkeep knowledge define customers.yaml --approve
 def define(session: Session, output: Output, *, files: tuple[Path, ...], approve: bool) -> None:
     """Write the definitions of YAML files, as drafts.
 
-    The rules of a newest version again write none. All files are read before the first definition is written. The first that is refused ends it.
+    The rules of a newest version again write none. All files are read before the first definition is written. The first
+    that is refused ends it.
     """
     given = [one for path in files for one in definition_files.read(path)]
     output.many(_defined(session, given, approve=approve), "name", "version", "state", "change")
