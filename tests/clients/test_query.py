@@ -71,7 +71,9 @@ async def test_each_source_is_told_and_then_the_whole(world: Any, context: Any):
 async def test_sources_are_listed(world: Any, context: Any):
     listed = await world.run(context.list_context_providers)
     assert [(one.provider_id, one.is_default, one.scopes) for one in listed] == [
+        ("brain", True, ("team",)),
         ("context", False, ("personal", "team")),
+        ("knowledge-base", True, ("team",)),
         ("memory", True, ("personal",)),
         ("wiki", True, ("personal",)),
         ("workspace", True, ("personal", "team")),

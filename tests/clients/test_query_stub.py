@@ -12,7 +12,7 @@ from tests.conftest import KEY, METADATA
 from tests.errors import raised
 
 STUB = ContextQueryStub
-ASKED = ["knowledge-base", "memory", "wiki", "workspace"]  # by default
+ASKED = ["brain", "knowledge-base", "memory", "wiki", "workspace"]  # by default
 
 
 def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, stack):
@@ -22,7 +22,7 @@ def test_QueryContext_answers_hits_and_a_status_for_each_provider(grpc_stub, sta
     answer = grpc_stub.QueryContext(request, metadata=METADATA)
     assert "Morwenna" in answer.hits[0].snippet
     states = {one.provider_id: one.state for one in answer.providers}
-    assert list(states) == ["context", *ASKED]
+    assert list(states) == sorted(["context", *ASKED])
     assert states["context"] == states["workspace"] == pb.PROVIDER_STATE_OK
     assert states["memory"] == states["wiki"] == pb.PROVIDER_STATE_SKIPPED
     with pytest.raises(grpc.RpcError) as refused:
@@ -44,6 +44,7 @@ def test_StreamQueryContext_tells_each_provider_and_then_what_QueryContext_answe
 def test_ListContextProviders_answers_those_of_ours(grpc_stub):
     answer = grpc_stub.ListContextProviders(pb.ListContextProvidersRequest(), metadata=METADATA)
     assert [(one.provider_id, one.is_default) for one in answer.providers] == [
+        ("brain", True),
         ("context", False),
         ("knowledge-base", True),
         ("memory", True),

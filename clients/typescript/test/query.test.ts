@@ -17,8 +17,8 @@ test("a question is answered with hits, and with how each source fared", async (
   });
 
   assert.deepEqual(
-    found.providers.map(({ providerId, state }) => [providerId, state]),
-    [["context", "ok"], ["memory", "skipped"], ["wiki", "skipped"], ["workspace", "ok"]],
+    found.providers.filter(({ providerId }) => providerId !== "brain").map(({ providerId, state }) => [providerId, state]),
+    [["context", "ok"], ["knowledge-base", "skipped"], ["memory", "skipped"], ["wiki", "skipped"], ["workspace", "ok"]],
   );
   const [hit] = found.hits;
   assert.ok(hit && hit.snippet.includes("Hebden"));
@@ -52,7 +52,14 @@ test("sources are listed, and what is unknown is refused by name", async () => {
   const providers = await context.listContextProviders();
   assert.deepEqual(
     providers.map(({ providerId, isDefault, scopes }) => [providerId, isDefault, scopes]),
-    [["context", false, ["personal", "team"]], ["memory", true, ["personal"]], ["wiki", true, ["personal"]], ["workspace", true, ["personal", "team"]]],
+    [
+      ["brain", true, ["team"]],
+      ["context", false, ["personal", "team"]],
+      ["knowledge-base", true, ["team"]],
+      ["memory", true, ["personal"]],
+      ["wiki", true, ["personal"]],
+      ["workspace", true, ["personal", "team"]],
+    ],
   );
   for (const options of [{ providers: {} }, { providers: { ids: [newId()] } }, { scope: "mine" as "team" }, { limit: 51 }]) {
     await assert.rejects(context.queryContext("x", options), InvalidArgument);
