@@ -142,8 +142,8 @@ class Bench:
         self._copy = copy
         self._graph = graph
         self._folder = folder
-        self._entity = psutil.Process(stack.processes[0].pid)
-        self._processes = Processes({"entity": stack.processes[0].pid, "postgres": stack.postgres.pid})
+        self._entity = psutil.Process(stack.processes["entity-service"].pid)
+        self._processes = Processes({"entity": stack.processes["entity-service"].pid, "postgres": stack.postgres.pid})
         self.met = True
 
     async def writes(self) -> None:

@@ -18,7 +18,7 @@ import psycopg
 from context_service import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.echo import METHOD
-from tests.bench.stack import echoes, running
+from tests.bench.stack import echoes, running, services_of
 from tests.bench.table import HEADER, Processes, Row, compare
 
 HISTORY_NODES = 10_000
@@ -48,7 +48,7 @@ class Bench:
         self.floor = floor
         self.echoes = echoes
         self.rows: list[Row] = []
-        entity, context = stack.processes
+        entity, context = services_of(stack)
         pids = {"entity": entity.pid, "context": context.pid, "postgres": stack.postgres.pid}
         self._processes = Processes(pids)
 

@@ -57,7 +57,7 @@ class Bench:
         self.context = context
         self.floor = floor
         self.stack = stack
-        self.processes = Processes({"context": stack.processes[1].pid, "postgres": stack.postgres.pid})
+        self.processes = Processes({"context": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
 
     async def begun(self, messages: int) -> str:
         """Return a context of so many messages."""

@@ -37,7 +37,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, message_count: int)
         await context.append_messages(messages, context_id)
         if sys.stderr.isatty():
             print(f"\r{2 * some[-1]:,} messages", end="", file=sys.stderr)
-    calls = Calls(Processes({"service": stack.processes[1].pid, "postgres": stack.postgres.pid}))
+    calls = Calls(Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid}))
     window = await calls.measured("open", _opened(context, context_id))
     pack = None
     while pack is None:

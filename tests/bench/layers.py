@@ -21,7 +21,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeIn
 from tests.bench.calls import HISTORY_NODES, LONG_NODES, RULES, message
 from tests.bench.contexts import SHORT, text
 from tests.bench.sampled import LAYERS
-from tests.bench.stack import running
+from tests.bench.stack import running, services_of
 from tests.bench.table import Processes
 
 CALLS = 2000
@@ -39,7 +39,7 @@ class Layers:
         self.graph = AsyncEntityClient(stack.entity_address)
         self.context = AsyncContextClient(stack.context_address)
         self.measured: dict[str, Shares] = {}
-        entity, context = stack.processes
+        entity, context = services_of(stack)
         self._pids = {"entity": entity.pid, "context": context.pid}
         self._processes = Processes({**self._pids, "postgres": stack.postgres.pid})
         self._folder = folder

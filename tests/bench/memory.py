@@ -27,7 +27,7 @@ from context_service import dev
 from contextkeep import AsyncContextClient
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
-from tests.bench.stack import running
+from tests.bench.stack import running, services_of
 from tests.bench.table import Processes
 
 RECORDS = 10_000  # of one entity
@@ -59,7 +59,7 @@ class Bench:
         self.client = client
         self.url = stack.postgres.url(role="postgres")
         self.met = True
-        _, context = stack.processes
+        _, context = services_of(stack)
         self._processes = Processes({"context": context.pid, "postgres": stack.postgres.pid})
 
     async def measure(

@@ -88,7 +88,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, steps: int) -> bool
     context_id = (await context.send_message("Read all of it.", recall=False)).context_id
     given = {"context_tokens": LIMIT + 1, "token_budget": 1.0, "output_reservation": 1}
     window = await context.open_window(context_id, "m", compression_profile="coding", **given)
-    processes = Processes({"service": stack.processes[1].pid, "postgres": stack.postgres.pid})
+    processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
     early, calls = Calls(processes), Calls(processes)
     pack = await context.pack(window.window_id, without_recall=True)
     for number in range(1, steps + 1):

@@ -87,7 +87,7 @@ async def timed(
 
 async def run(stack: dev.Stack, echo_port: int, questions: int, among: int) -> bool:
     """Measure and print; say whether all targets are met."""
-    services = {"context": stack.processes[1].pid, "postgres": stack.postgres.pid}
+    services = {"context": stack.processes["context-service"].pid, "postgres": stack.postgres.pid}
     met = True
     async with (
         AsyncContextClient(stack.context_address) as context,

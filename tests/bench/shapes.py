@@ -26,7 +26,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeIn
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from service_runtime.ids import new_id
 from tests.bench.echo import METHOD
-from tests.bench.stack import echoes, running
+from tests.bench.stack import echoes, running, services_of
 from tests.bench.table import HEADER, Processes, Row, compare
 
 NODES = 40_000  # of a session, about
@@ -126,7 +126,7 @@ class Bench:
         self.floor = floor
         self.echoes = echoes
         self.rows: list[Row] = []
-        entity, context = stack.processes
+        entity, context = services_of(stack)
         self._processes = Processes({"entity": entity.pid, "context": context.pid, "postgres": stack.postgres.pid})
 
     async def others(self, count: int) -> None:

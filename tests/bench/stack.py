@@ -29,6 +29,11 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
         yield stack, Path(folder)
 
 
+def services_of(stack: dev.Stack) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
+    """Return the processes of the Entity Service and of the Context Service; a stack may have others, too."""
+    return stack.processes["entity-service"], stack.processes["context-service"]
+
+
 @contextmanager
 def echoes() -> Iterator[dict[int, int]]:
     """Run two echoes for the block; yields the ports to call by how many servers a call goes through."""

@@ -23,7 +23,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeIn
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.errors import ContextKeepError
 from service_runtime.keys import KeyAdministration, NewKey
-from tests.bench.stack import running
+from tests.bench.stack import running, services_of
 
 HOSTILE = 40
 NODES = 1000
@@ -142,8 +142,8 @@ async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> float:
         small = await session(graph, 100)
         record = await ours.insert_wm_record("data/json", "needle", content={"a": 1})
         await register_dear(theirs)
-        both = Loops([process.pid for process in stack.processes])
-        one = Loops([stack.processes[1].pid])  # the Context Service's
+        both = Loops([process.pid for process in services_of(stack)])
+        one = Loops([stack.processes["context-service"].pid])  # the Context Service's
         calls: Calls = {
             "FetchWMRecord": (lambda: ours.fetch_wm_record(record.working_memory_id), one),
             "SearchWMRecords": (lambda: ours.search_wm_records("needle"), one),
