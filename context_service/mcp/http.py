@@ -141,6 +141,7 @@ class Mcp:
             # The SDK parses it on the loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)
+            request.give_up_when_left()
         try:
             async with asyncio.timeout(_WORK_S_MAX):
                 await app(request.scope, receive, send)

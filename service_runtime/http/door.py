@@ -257,6 +257,7 @@ class _Answering:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.began = True
+            self._request.stop_watching()
             headers = map(self._leading_on, message.get("headers", []))
             message = {**message, "headers": [*headers, *self._headers]}
         await self._send(message)

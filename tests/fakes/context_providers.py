@@ -82,10 +82,14 @@ class Loud(Stub):
 
 
 class Slow(Stub):
-    id, deadline_s = "slow", 0.3
+    id, deadline_s, cancelled = "slow", 0.3, 0
 
     async def answered(self, asked: Asked, principal: Principal) -> Any:
-        await asyncio.sleep(20)
+        try:
+            await asyncio.sleep(20)
+        except asyncio.CancelledError:
+            type(self).cancelled += 1
+            raise
 
 
 class Stubborn(Stub):
@@ -262,15 +266,6 @@ class NoAnswer(Stub):
         return {"hits": []}
 
 
-class Endless(Stub):
-    """Its hits have no end."""
-
-    id = "endless"
-
-    async def answered(self, asked: Asked, principal: Principal) -> Any:
-        return Answered(hits=iter(int, 1))  # type: ignore[arg-type]
-
-
 class Huge(Stub):
     """Answers megabytes."""
 
@@ -329,13 +324,13 @@ def took(number: int) -> type[Took]:
     return type(f"Took{number}", (Took,), {"id": f"took-{number}", "began": 0, "ended": 0})
 
 
-Took1, Took2, Took3 = (took(number) for number in range(1, 4))
+Took1, Took2, Took3, Took4, Took5 = (took(number) for number in range(1, 6))
 
 ALL: tuple[type[Stub], ...] = (
     *(Fast, Twin, Loud, Slow, Stubborn, Blocking, Throwing, Quitting, ClosedPort, SlowSocket, Empty, Outdated),
     *(Expands, ExpandsBlocking),
-    *(Untargeted, TeamOnly, Own, Contradicting, Injecting, Hostile, NoAnswer, Endless, Huge),
-    *(Took1, Took2, Took3),
+    *(Untargeted, TeamOnly, Own, Contradicting, Injecting, Hostile, NoAnswer, Huge),
+    *(Took1, Took2, Took3, Took4, Took5),
 )
 
 

@@ -76,15 +76,16 @@ def ask(request: pytest.FixtureRequest, world: World) -> Asker:
 def over_grpc(world: World) -> Asker:
     stub = ContextQueryStub(world.opened.caller.channel)
 
-    async def call(name: str, request: Any, key: str) -> Any:
+    async def call(name: str, request: Any, key: str, timeout: float = 30) -> Any:
         try:
-            return await getattr(stub, name)(request, metadata=(("authorization", f"Bearer {key}"),), timeout=30)
+            return await getattr(stub, name)(request, metadata=(("authorization", f"Bearer {key}"),), timeout=timeout)
         except grpc.aio.AioRpcError as error:
             raise refused(raised(error)) from None
 
     async def query(key: str = "plain", **fields: Any) -> Answer:
         named = {"subject_user_id": fields.pop("user", ""), "agent_id": fields.pop("agent", "")}
-        return await plain(await call("QueryContext", request_of({**fields, **named}), key))
+        timeout = fields.pop("timeout", 30)
+        return await plain(await call("QueryContext", request_of({**fields, **named}), key, timeout))
 
     async def text(key: str = "plain", **fields: Any) -> str:
         return str((await query(key, **fields)).get("prompt_text", ""))
@@ -145,6 +146,9 @@ def request_of(fields: Answer) -> pb.QueryContextRequest:
         name: f"{_ENUMS[name]}{value.upper()}" if name in _ENUMS and isinstance(value, str) else value
         for name, value in fields.items()
     }
+    options = said.get("provider_options", {})
+    if isinstance(mode := options.get("memory", {}).get("query_mode"), str):
+        said["provider_options"] = {**options, "memory": {"query_mode": f"MEMORY_QUERY_MODE_{mode.upper()}"}}
     try:
         return ParseDict(said, pb.QueryContextRequest())
     except ParseError as error:  # what gRPC's types do not let a caller say
