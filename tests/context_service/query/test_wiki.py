@@ -110,8 +110,8 @@ async def remembered(ask: Asker, user: str, query: str = "Who pays late?", **fie
     return await only(ask, "memory", query=query, key="runtime", user=user, **fields)
 
 
-def mode(ask: Asker, name: str) -> Any:
-    return {"memory": {"query_mode": f"MEMORY_QUERY_MODE_{name.upper()}" if ask.transport == "grpc" else name}}
+def mode(name: str) -> Any:
+    return {"memory": {"query_mode": name}}
 
 
 @pytest.mark.parametrize("name", ["recall", "reflect"])
@@ -121,7 +121,7 @@ async def test_a_cited_memory_brings_the_page_that_cites_it(world: World, ask: A
     other = await retain(world, user, "Zeta pays late, too.")
     page = await put(world, user, memory_ids=[memory.memory_id], markdown="Remind them on the first day.")
     await put(world, user, "beside", markdown="Nothing of it.")
-    answer = await remembered(ask, user, provider_options=mode(ask, name))
+    answer = await remembered(ask, user, provider_options=mode(name))
     assert statuses(answer)["memory"]["state"] == "ok"
     (brought,) = [one for one in answer["hits"] if one["metadata"].get("source_family") == "wiki"]
     assert (brought["provider_id"], brought["snippet"]) == ("memory", "Remind them on the first day.")
@@ -181,10 +181,10 @@ async def test_a_memory_stays_when_the_pages_that_cite_it_cannot_be_read(world: 
     await put(world, user, memory_ids=[memory.memory_id])
     with psycopg.connect(world.opened.urls.superuser) as connection:  # its transaction ends with the block
         connection.execute("LOCK TABLE context.wiki_citation IN ACCESS EXCLUSIVE MODE")
-        answer = await remembered(ask, user, provider_options=mode(ask, "recall"))
+        answer = await remembered(ask, user, provider_options=mode("recall"))
     status = statuses(answer)["memory"]
     assert (status["state"], status["hit_count"]) == ("stale", 1)
     assert "without the pages that cite them" in status["reason"]
     assert answer["hits"][0]["snippet"] == "Acme pays late."
-    again = await remembered(ask, user, provider_options=mode(ask, "recall"))
+    again = await remembered(ask, user, provider_options=mode("recall"))
     assert len(again.get("hits", [])) == 2, again["providers"]

@@ -147,6 +147,7 @@ def down(status: int) -> Callable[[dict[str, Any]], web.StreamResponse]:
     return lambda _: web.Response(status=status, text=f"no, {KEY}")
 
 
+@pytest.mark.parametrize("transport", ["grpc", "mcp"])
 @pytest.mark.parametrize(
     ("server_says", "reason"),
     [
@@ -164,10 +165,10 @@ def down(status: int) -> Callable[[dict[str, Any]], web.StreamResponse]:
     ],
 )
 async def test_a_model_that_fails_leaves_the_hits_and_quotations_and_says_so(
-    writing: Writing, server_says: Any, reason: str
+    writing: Writing, transport: str, server_says: Any, reason: str
 ):
     writing.server.answer = server_says
-    found = await answered(writing)
+    found = await answered(writing, transport)
     assert found["hits"]
     assert found["answer"]["method"] == "extractive"
     assert f"> {SAID}" in found["answer"]["text"]
@@ -201,9 +202,10 @@ async def test_a_model_that_failed_is_left_alone_for_a_while(writing: Writing, m
     await asyncio.sleep(1.05)
 
 
-async def test_without_hits_no_model_is_asked_and_nothing_is_said(writing: Writing):
+@pytest.mark.parametrize("transport", ["grpc", "mcp"])
+async def test_without_hits_no_model_is_asked_and_nothing_is_said(writing: Writing, transport: str):
     asked = len(writing.server.requests)
-    found = await writing.asks["grpc"].query(query="Zyzzyva?", mode="answer", providers={"ids": ["workspace"]})
+    found = await writing.asks[transport].query(query="Zyzzyva?", mode="answer", providers={"ids": ["workspace"]})
     assert not found.get("hits")
     assert not found.get("answer")
     assert len(writing.server.requests) == asked
