@@ -382,9 +382,9 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     for hit in found.hits:
         sources = " and ".join(source.ref.partition("/")[0][:30] for source in hit.sources)
         print(f"    {hit.rank}. {hit.score:.2f} {hit.snippet}\n            from {sources}")
-    print("\n    provider   state    hits     ms  why")
+    print("\n    provider       state    hits     ms  why")
     for status in found.providers:
-        row = f"{status.provider_id:<10} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
+        row = f"{status.provider_id:<14} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
         print(f"    {row}  {status.reason}")
     states = {one.provider_id: one.state for one in found.providers}
     if (states["crm"], states["archive"]) != ("error", "timeout") or "penicillin" not in found.hits[0].snippet:
@@ -396,6 +396,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         print(f"    {line}")
     if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
+    harness(context, context_id, nurse_id)
     compiled(graph, context)
 
 
@@ -447,6 +448,35 @@ def compiled(graph: EntityClient, context: ContextClient) -> None:
     print(f"    {hit.title}: {hit.snippet}  (trust {hit.trust}, version {hit.metadata['definition_version']})")
     if "until June" not in hit.snippet or hit.family != "brain":
         raise SystemExit("the page of the customer is not found")
+
+
+def harness(context: ContextClient, context_id: str, user_id: str) -> None:
+    """Ask once more as an operator does, and show what is kept of it."""
+    asked: dict[str, Any] = {"context_ids": [context_id], "limit": 6, "subject_user_id": user_id}
+    with step("an operator asks it by the harness, which keeps all of it: memories as one statement, then each"):
+        test = context.run_source_test(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **asked)
+        other = context.run_source_test(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **asked)
+    kept = context.get_source_test(test.test_id)
+    if kept.answer is None or kept.answer != test.answer:
+        raise SystemExit("what is kept is not what was answered")
+    shown = {hit.ref: f"shown at {hit.rank}" for hit in kept.answer.hits}
+    for provider_id, hits in kept.answer.explained.items():
+        print(f"    {provider_id}, before merging")
+        for hit in hits:
+            own = "" if hit.own_score is None else f", by itself {hit.own_score:.2f}"
+            where = shown.get(hit.shown_in, "behind the limit")
+            is_merged = hit.shown_in not in ("", hit.ref)
+            print(f"      {hit.score:.2f}{own}  {hit.title}: {f'merged, {where}' if is_merged else where}")
+    with step("compare the two, and replay the first"):
+        compared = context.compare_source_tests(test.test_id, other.test_id)
+        again = context.replay_source_test(test.test_id)
+    for moved in compared.hits:
+        if moved.rank != moved.other_rank:
+            print(f"    {moved.title}: rank {moved.rank or 'none'} -> {moved.other_rank or 'none'}")
+    if again.answer is None or [one.ref for one in again.answer.hits] != [one.ref for one in kept.answer.hits]:
+        raise SystemExit("the replay answers otherwise")
+    for listed in context.list_source_tests():
+        print(f"    kept: {listed.label}, {listed.hit_count} hits{', a replay' * bool(listed.replay_of)}")
 
 
 def install_providers(folder: Path) -> None:

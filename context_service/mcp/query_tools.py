@@ -39,7 +39,7 @@ class MemoryOptions(Arguments):
     """For the provider `memory`."""
 
     query_mode: Literal["recall", "reflect"] | None = Field(
-        None, description="recall: a hit for each memory; reflect: one statement. Left out: reflect."
+        None, description="recall: a hit for each memory; reflect: one statement. Left out: the operator's choice."
     )
 
 

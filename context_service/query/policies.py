@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.knowledge.agents import ID_CHARS_MAX, Agent, AgentInput, Agents, ProviderNames, no_agent
+from context_service.query.hits import MemoryMode
 from context_service.query.policy import FIELDS, Named, Policy, Rules, Setting
 from context_service.query.providers import Entry, OwnProviders, Providers
 from context_service.query.remembered import Remembered
@@ -184,6 +185,8 @@ def _json(setting: Setting) -> dict[str, Any]:
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if setting.node_ids is not None:
         given["workspace"] = {"node_ids": [str(one) for one in setting.node_ids]}
+    if setting.memory_mode is not None:
+        given["memory"] = {"query_mode": setting.memory_mode.value}
     return given
 
 
@@ -194,4 +197,6 @@ def _setting(said: Mapping[str, Any]) -> Setting:
     )
     if "workspace" in said:
         setting = replace(setting, node_ids=tuple(UUID(one) for one in said["workspace"]["node_ids"]))
+    if "memory" in said:
+        setting = replace(setting, memory_mode=MemoryMode(said["memory"]["query_mode"]))
     return setting

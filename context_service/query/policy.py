@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from context_service.query.hits import Target
+from context_service.query.hits import MemoryMode, Target
+from context_service.query.memory import MEMORY
 from context_service.query.providers import DEADLINE_S_MAX, Entry, ProviderInfo
 from context_service.query.workspace import NODES_MAX, WORKSPACE
 from contextkeep.errors import InvalidArgument, LimitExceeded
 
 DEADLINE_MS_MAX = round(DEADLINE_S_MAX * 1000)
-FIELDS = ("enabled", "is_default", "deadline_ms", "workspace")  # of a setting, as a request names them
+FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")  # of a setting, as a request names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Setting:
     is_default: bool | None = None
     deadline_ms: int | None = None
     node_ids: tuple[UUID, ...] | None = None  # of the workspace: where those are at home who have no folder of theirs
+    memory_mode: MemoryMode | None = None  # of memories: what is made of them where a question does not say it
 
     def check(self, provider_id: str) -> None:
         """Refuse what cannot be said of a provider.
@@ -44,6 +46,8 @@ class Setting:
             )
         if self.node_ids is not None and provider_id != WORKSPACE:
             raise InvalidArgument(f"setting.workspace is for the provider {WORKSPACE}", field="setting.workspace")
+        if self.memory_mode is not None and provider_id != MEMORY:
+            raise InvalidArgument(f"setting.memory is for the provider {MEMORY}", field="setting.memory")
         if len(self.node_ids or ()) > NODES_MAX:
             raise LimitExceeded(
                 f"setting.workspace.node_ids is {len(self.node_ids or ())}; the limit is {NODES_MAX}",
@@ -142,6 +146,11 @@ class Policy:
         if tenants or self.rules:
             return Target(whose="tenant", node_ids=tenants or ())
         return None
+
+    @property
+    def memory_mode(self) -> MemoryMode | None:
+        """What the tenant wants made of memories where a question does not say it; None: it says nothing."""
+        return self.settings.get(MEMORY, Setting()).memory_mode
 
     @property
     def knowledge_bases(self) -> tuple[str, ...]:

@@ -498,7 +498,7 @@ def _asked_of(question: Question, policy: Policy, providers: Providers) -> Asked
         time_to=question.time_to,
         context_ids=question.context_ids,
         node_ids=question.node_ids,
-        memory_mode=question.memory_mode,
+        memory_mode=question.memory_mode or policy.memory_mode,
         agent_id=policy.agent_id,
         refused_ids=policy.refused_ids(providers.beside(policy.own).all),
         target=policy.target,

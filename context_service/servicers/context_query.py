@@ -134,6 +134,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
                 node_ids=ids_of("setting.workspace.node_ids", said.workspace.node_ids)
                 if said.HasField("workspace")
                 else None,
+                memory_mode=_tenants_memory_mode(said.memory) if said.HasField("memory") else None,
             ),
             request.reset,
             principal=calls.principal(),
@@ -419,6 +420,19 @@ def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
     )
 
 
+def _tenants_memory_mode(said: pb.MemoryOptions) -> MemoryMode:
+    """Return the mode of a setting, which has one.
+
+    Raises:
+        InvalidArgument: it has none.
+    """
+    field = "setting.memory.query_mode"
+    mode = _known(field, said.query_mode, _MEMORY_MODES)
+    if mode is None:
+        raise InvalidArgument(f"{field} is missing; `reset` takes it back", field=field)
+    return mode
+
+
 def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
     return pb.ProviderSetting(
         provider_id=provider_id,
@@ -426,6 +440,7 @@ def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
         is_default=setting.is_default,
         deadline_ms=setting.deadline_ms,
         workspace=None if setting.node_ids is None else pb.WorkspaceOptions(node_ids=map(str, setting.node_ids)),
+        memory=None if setting.memory_mode is None else pb.MemoryOptions(query_mode=_MEMORY_MODE[setting.memory_mode]),
     )
 
 

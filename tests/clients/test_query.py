@@ -109,6 +109,9 @@ async def test_what_is_said_of_a_source_is_kept_and_taken_back_by_name(world: An
     assert (said.is_default, said.deadline_ms) == (None, None)
     with pytest.raises(InvalidArgument):
         await world.run(context.update_provider_setting, "context", node_ids=[])
+    said = await world.run(context.update_provider_setting, "memory", memory_mode="recall")
+    assert said.memory_mode == "recall"
+    assert (await world.run(context.update_provider_setting, "memory", reset=["memory"])).memory_mode is None
 
 
 async def test_a_test_of_sources_is_kept_replayed_compared_and_removed(world: Any, context: Any):

@@ -132,6 +132,8 @@ export interface ContextProvider {
   isEnabled: boolean;
   /** The agent and its template do. */
   isAllowed: boolean;
+  /** How it fared in the last test that is kept of it; told to administrators. */
+  lastTest: { state: string; durationMs: number; testedAt: string } | undefined;
 }
 
 /** What a tenant says of a provider; undefined: nothing, and it is as the provider has it. */
@@ -142,6 +144,8 @@ export interface ProviderSetting {
   deadlineMs: number | undefined;
   /** Of the workspace; empty: all records. */
   nodeIds: string[] | undefined;
+  /** Of memories: "recall" or "reflect" where a question does not say it. */
+  memoryMode: string | undefined;
 }
 
 /** What holds for a provider. */
@@ -216,7 +220,11 @@ export function queriedOf(message: pb.QueryContextResponse): QueriedContext {
 export function providerOf(message: pb.ContextProvider): ContextProvider {
   const { providerId, family, displayName, isDefault, isInstalled, deadlineMs, isEnabled, isAllowed } = message;
   const scopes = message.scopes.map(scopeText);
-  return { providerId, family, displayName, scopes, isDefault, isInstalled, deadlineMs, isEnabled, isAllowed };
+  const last = message.lastTest;
+  return {
+    ...{ providerId, family, displayName, scopes, isDefault, isInstalled, deadlineMs, isEnabled, isAllowed },
+    lastTest: last && { state: enumText(pb.ProviderState, last.state), durationMs: last.durationMs, testedAt: timeText(last.testedAt) },
+  };
 }
 
 export function policyOf({ providers, target, agentId, templateId }: pb.GetQueryPolicyResponse): QueryPolicy {
@@ -230,8 +238,9 @@ export function policyOf({ providers, target, agentId, templateId }: pb.GetQuery
   };
 }
 
-export function settingOf({ providerId, enabled, isDefault, deadlineMs, workspace }: pb.ProviderSetting): ProviderSetting {
-  return { providerId, enabled, isDefault, deadlineMs, nodeIds: workspace?.nodeIds };
+export function settingOf({ providerId, enabled, isDefault, deadlineMs, workspace, memory }: pb.ProviderSetting): ProviderSetting {
+  const memoryMode = memory && enumText(pb.MemoryQueryMode, memory.queryMode);
+  return { providerId, enabled, isDefault, deadlineMs, nodeIds: workspace?.nodeIds, memoryMode };
 }
 
 function hitOf(message: pb.QueryHit): QueryHit {

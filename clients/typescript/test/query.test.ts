@@ -76,4 +76,6 @@ test("what is said of a source is kept, and taken back by name", async () => {
   const reset = await context.updateProviderSetting("context", { reset: ["deadline_ms", "is_default"] });
   assert.deepEqual([reset.deadlineMs, reset.isDefault], [undefined, undefined]);
   await assert.rejects(context.updateProviderSetting("context", { nodeIds: [] }), InvalidArgument);
+  assert.equal((await context.updateProviderSetting("memory", { memoryMode: "recall" })).memoryMode, "recall");
+  assert.equal((await context.updateProviderSetting("memory", { reset: ["memory"] })).memoryMode, undefined);
 });

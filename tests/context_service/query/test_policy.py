@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from contextkeep.errors import ContextKeepError, NotFound, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.ids import new_id
 from tests.clients.stack import running
-from tests.context_service.contexts import KEYS
-from tests.context_service.query.conftest import Asker, World, over_mcp
+from tests.context_service.contexts import KEYS, Caller
+from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
 from tests.context_service.query.test_query import RENEWAL, only, states, statuses, written
 from tests.errors import raised
 from tests.fakes import context_providers as stubs
 from tests.fakes.context_providers import installed
+from tests.ports import free_port
 
 FIELDS = ["enabled", "is_default", "deadline_ms"]
 
@@ -156,6 +158,9 @@ async def test_a_repeated_request_says_it_once(world: World):
         ("fast", {"deadline_ms": 60_001}, "setting.deadline_ms"),
         ("fast", {"workspace": pb.WorkspaceOptions()}, "setting.workspace"),
         ("workspace", {"workspace": pb.WorkspaceOptions(node_ids=["x"])}, "setting.workspace.node_ids[0]"),
+        ("fast", {"memory": pb.MemoryOptions(query_mode=pb.MEMORY_QUERY_MODE_RECALL)}, "setting.memory"),
+        ("memory", {"memory": pb.MemoryOptions()}, "setting.memory.query_mode"),
+        ("memory", {"memory": pb.MemoryOptions(query_mode=7)}, "setting.memory.query_mode"),
         ("fast", {"reset": ["colour"]}, "reset[0]"),
         ("fast", {"enabled": True, "reset": ["is_default", "enabled"]}, "reset[1]"),
     ],
@@ -191,20 +196,21 @@ async def test_it_holds_for_keys_with_bounds(world: World, ask: Asker):
 
 async def test_it_holds_at_another_replica_and_after_a_restart(world: World, tmp_path: Path):
     await say(world, "fast", enabled=False, deadline_ms=321)
+    port = free_port()
     with installed(tmp_path / "packages"):
         async with (
-            running(world.opened.urls.service, tmp_path / "blobs", callers=ApiKeys(KEYS)) as addresses,
+            running(world.opened.urls.service, tmp_path / "blobs", callers=ApiKeys(KEYS), mcp_port=port) as addresses,
             grpc.aio.insecure_channel(addresses.context) as channel,
         ):
-            answer = await call(channel, "QueryContext", "plain", query=RENEWAL)
-            assert {one.provider_id for one in answer.providers} == {
-                "brain",
-                "knowledge-base",
-                "memory",
-                "team",
-                "wiki",
-                "workspace",
-            }
+            there = replace(
+                world,
+                opened=replace(world.opened, caller=Caller(channel)),
+                mcp_urls={"mcp": f"http://127.0.0.1:{port}/mcp/query"},
+            )
+            for ask in (over_grpc(there), over_mcp(there)):
+                asked = states(await ask.query(query=RENEWAL))
+                assert set(asked) == {"brain", "knowledge-base", "memory", "team", "wiki", "workspace"}
+                assert states(await only(ask, "fast")) == {"fast": "skipped"}
             policy = await call(channel, "GetQueryPolicy", "plain")
     (fast,) = (one for one in policy.providers if one.provider_id == "fast")
     assert (fast.is_enabled, fast.deadline_ms) == (False, 321)

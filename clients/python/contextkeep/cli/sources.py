@@ -14,7 +14,7 @@ from contextkeep.values import SourceTest
 
 LISTED = ("provider_id", "family", "display_name", "scopes", "is_enabled", "is_default", "is_installed", "deadline_ms")
 _HOLDS = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "refused_by")
-_FIELDS = ("enabled", "is_default", "deadline_ms", "workspace")
+_FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")
 
 # What a question says, to everybody's command and to the harness.
 MODE = click.option("--mode", type=click.Choice(list(QUERY_MODES)), default="results", help="answer: quotations, too.")
@@ -34,7 +34,7 @@ def sources() -> None:
 @command(name="list", group=sources, example="contextkeep sources list")
 def list_sources(session: Session, output: Output) -> None:
     """List the sources that there are."""
-    output.many(session.context.list_context_providers(), *LISTED)
+    output.many(session.context.list_context_providers(), *LISTED, "last_state", "last_duration_ms")
 
 
 @command(
@@ -61,11 +61,13 @@ def policy(session: Session, output: Output, **given: Any) -> None:
     click.option("--default/--no-default", "is_default", default=None, help="Whether it is asked unless others are."),
     click.option("--deadline-ms", type=click.IntRange(1, 60_000), help="How long it has."),
     click.option("--below", "node_ids", multiple=True, help="Search the workspace below this node; may be repeated."),
+    click.option("--memories", "memory_mode", type=click.Choice(list(MEMORY_QUERY_MODES)), help="Each, or as one."),
     click.option("--reset", multiple=True, type=click.Choice(_FIELDS), help="Let this be as the source has it again."),
     name="set",
     group=sources,
     example="""
 contextkeep sources set context --deadline-ms 4000
+contextkeep sources set memory --memories recall
 contextkeep sources set context --reset deadline_ms
 """,
 )

@@ -378,6 +378,7 @@ class ProviderSetting(Value):
     is_default: bool | None = None
     deadline_ms: int | None = None
     node_ids: tuple[str, ...] | None = None  # of the workspace; empty: all records
+    memory_mode: str | None = None  # of memories: "recall" or "reflect" where a question does not say it
 
     @classmethod
     def from_proto(cls, setting: query_pb.ProviderSetting) -> ProviderSetting:
@@ -388,6 +389,7 @@ class ProviderSetting(Value):
             is_default=setting.is_default if setting.HasField("is_default") else None,
             deadline_ms=setting.deadline_ms if setting.HasField("deadline_ms") else None,
             node_ids=tuple(setting.workspace.node_ids) if setting.HasField("workspace") else None,
+            memory_mode=_memory_mode(setting.memory.query_mode) if setting.HasField("memory") else None,
         )
 
 
@@ -443,6 +445,10 @@ class QueryPolicy(Value):
 
 def _scope(scope: query_pb.QueryScope) -> str:
     return query_pb.QueryScope.Name(scope).removeprefix("QUERY_SCOPE_").lower()
+
+
+def _memory_mode(mode: query_pb.MemoryQueryMode) -> str:
+    return query_pb.MemoryQueryMode.Name(mode).removeprefix("MEMORY_QUERY_MODE_").lower()
 
 
 def _state(state: query_pb.ProviderState) -> str:

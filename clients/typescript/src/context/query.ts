@@ -74,8 +74,10 @@ export interface SettingOptions extends WriteOptions {
   deadlineMs?: number;
   /** Of the workspace: below which nodes is searched if a question names none. Empty: all. */
   nodeIds?: string[];
+  /** Of memories: what is made of them where a question does not say it. */
+  memoryMode?: keyof typeof MEMORY_MODES;
   /** What is as the provider has it again. */
-  reset?: ("enabled" | "is_default" | "deadline_ms" | "workspace")[];
+  reset?: ("enabled" | "is_default" | "deadline_ms" | "workspace" | "memory")[];
 }
 
 /** An RPC is one method. */
@@ -122,8 +124,9 @@ export abstract class QueryCalls extends DefinitionCalls {
    * @throws PermissionDenied The key lacks the scope admin, or is bound.
    */
   async updateProviderSetting(providerId: string, options: SettingOptions = {}): Promise<ProviderSetting> {
-    const { enabled, isDefault, deadlineMs, nodeIds, reset } = options;
-    const setting = { providerId, enabled, isDefault, deadlineMs, workspace: nodeIds && { nodeIds } };
+    const { enabled, isDefault, deadlineMs, nodeIds, memoryMode, reset } = options;
+    const memory = memoryMode && { queryMode: choice("memory_mode", memoryMode, MEMORY_MODES) };
+    const setting = { providerId, enabled, isDefault, deadlineMs, workspace: nodeIds && { nodeIds }, memory };
     const request = { setting, reset, requestId: requestId(options) };
     return settingOf((await this.call(method.updateProviderSetting, request, options)).setting!);
   }

@@ -424,18 +424,20 @@ class WorkspaceTarget(_message.Message):
     def __init__(self, whose: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ProviderSetting(_message.Message):
-    __slots__ = ("provider_id", "enabled", "is_default", "deadline_ms", "workspace")
+    __slots__ = ("provider_id", "enabled", "is_default", "deadline_ms", "workspace", "memory")
     PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
     ENABLED_FIELD_NUMBER: _ClassVar[int]
     IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
     provider_id: str
     enabled: bool
     is_default: bool
     deadline_ms: int
     workspace: WorkspaceOptions
-    def __init__(self, provider_id: _Optional[str] = ..., enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., workspace: _Optional[_Union[WorkspaceOptions, _Mapping]] = ...) -> None: ...
+    memory: MemoryOptions
+    def __init__(self, provider_id: _Optional[str] = ..., enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., workspace: _Optional[_Union[WorkspaceOptions, _Mapping]] = ..., memory: _Optional[_Union[MemoryOptions, _Mapping]] = ...) -> None: ...
 
 class UpdateProviderSettingRequest(_message.Message):
     __slots__ = ("setting", "reset", "request_id")

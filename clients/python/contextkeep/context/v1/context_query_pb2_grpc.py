@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class ContextQueryStub:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
+    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
+    free, and UNIMPLEMENTED.
 
     A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
     (contexts that are named), and those that an operator installs.
@@ -92,7 +93,8 @@ class ContextQueryStub:
 
 
 class ContextQueryServicer:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
+    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
+    free, and UNIMPLEMENTED.
 
     A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
     (contexts that are named), and those that an operator installs.
@@ -259,7 +261,8 @@ def add_ContextQueryServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ContextQuery:
-    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written.
+    """One question to every source that the caller may read, and a truthful status for each of them. Nothing is written; `ActOnContext` is kept
+    free, and UNIMPLEMENTED.
 
     A provider is one searchable thing: `workspace` (working memory), `memory` (what is kept about the user), `context`
     (contexts that are named), and those that an operator installs.

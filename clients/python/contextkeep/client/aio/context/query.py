@@ -286,6 +286,7 @@ class QueryCalls(AsyncClient):
         is_default: bool | None = None,
         deadline_ms: int | None = None,
         node_ids: Sequence[Id] | None = None,
+        memory_mode: MemoryQueryMode | None = None,
         reset: Sequence[str] = (),
         request_id: Id | None = None,
         timeout_s: float | None = None,
@@ -298,7 +299,8 @@ class QueryCalls(AsyncClient):
             is_default: Whether it is asked where a question selects none.
             deadline_ms: How long it has: 1 to 60,000.
             node_ids: Of the workspace: below which nodes is searched if a question names none. Empty: all.
-            reset: What is as the provider has it again: "enabled", "is_default", "deadline_ms", "workspace".
+            memory_mode: Of memories: "recall" or "reflect" where a question does not say it.
+            reset: What is as the provider has it again: "enabled", "is_default", "deadline_ms", "workspace", "memory".
             request_id: A UUID. The same one again changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
@@ -309,6 +311,10 @@ class QueryCalls(AsyncClient):
         workspace = None
         if node_ids is not None:
             workspace = query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
+        memory = None
+        if memory_mode is not None:
+            mode = messages.choice("memory_mode", memory_mode, messages.MEMORY_QUERY_MODES)
+            memory = query_pb.MemoryOptions(query_mode=mode)
         request = query_pb.UpdateProviderSettingRequest(
             setting=query_pb.ProviderSetting(
                 provider_id=provider_id,
@@ -316,6 +322,7 @@ class QueryCalls(AsyncClient):
                 is_default=is_default,
                 deadline_ms=deadline_ms,
                 workspace=workspace,
+                memory=memory,
             ),
             reset=messages.texts("reset", reset),
             request_id=messages.new_request_id(request_id),
