@@ -58,7 +58,7 @@ OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is e
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
 SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
-FOUND_MAX = 400  # of them that are rows, with what was said beside each
+FOUND_MAX = 200  # of them that are rows, with what was said beside each
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
 _AT_END_MARGIN = 2  # a sample may say too much, and a message have many passages
 AUTHORS_MAX = 100  # of a scope that are known by name
@@ -372,11 +372,9 @@ _FOUND_AT_END = f"""
 
 
 # The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
-# rows that the terms find. What was said beside them is looked up by its place, but for what is one of them already;
-# what was said before them only where it may have a term, and not be found by it.
-def _matching(found: str) -> str:
+# rows that the terms find.
+def _best(found: str) -> str:
     return f"""
-WITH matched AS MATERIALIZED (
     SELECT {_COLUMNS}
     FROM {found}
     ORDER BY (
@@ -384,7 +382,21 @@ WITH matched AS MATERIALIZED (
         WHERE a.term = ANY (p.terms)
     ) DESC, p.seq DESC, p.ordinal DESC
     LIMIT %(rows_max)s
-), behind AS MATERIALIZED (
+"""  # noqa: S608
+
+
+def _matching(found: str) -> str:
+    return f"""
+WITH read AS MATERIALIZED ({_best(found)})
+{_OF_MANY_SESSIONS}
+"""
+
+
+# What was said beside them is looked up by its place, but for what is one of them already; what was said before them
+# only where it may have a term, and not be found by it.
+def _matching_and_beside(found: str) -> str:
+    return f"""
+WITH matched AS MATERIALIZED ({_best(found)}), behind AS MATERIALIZED (
     SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
     EXCEPT
     SELECT m.session, m.place FROM matched m
@@ -419,7 +431,10 @@ WITH matched AS MATERIALIZED (
 """  # noqa: S608
 
 
+# Only in contexts does somebody say something: in others there is nothing beside, and planning for it takes as long as
+# reading.
 _MATCHING, _MATCHING_AT_END = _matching(_FOUND_BY_INDEX), _matching(_FOUND_AT_END)
+_MATCHING_SAID, _MATCHING_SAID_AT_END = map(_matching_and_beside, (_FOUND_BY_INDEX, _FOUND_AT_END))
 
 # Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
 _AT = f"""
@@ -654,13 +669,17 @@ class Passages:
             "rows_max": FOUND_MAX,
         }
 
+        by_index, from_end = _MATCHING, _MATCHING_AT_END
+        if scope.kind == CONTEXT:
+            by_index, from_end = _MATCHING_SAID, _MATCHING_SAID_AT_END
+
         async def found() -> list[Row]:
             named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
             if at_end := _at_end(shares.get(finding[-1], 0.0), totals):
-                rows = await self._rows(principal, scope, _MATCHING_AT_END, {**named, **at_end})
+                rows = await self._rows(principal, scope, from_end, {**named, **at_end})
                 if _is_cut(rows, asked, finding):
                     return rows
-            return await self._rows(principal, scope, _MATCHING, named)  # what was often said may not be of late
+            return await self._rows(principal, scope, by_index, named)  # what was often said may not be of late
 
         rows = await found()
         if not rows and left_out:  # the rare ones are not there at all

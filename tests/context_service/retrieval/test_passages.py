@@ -409,9 +409,10 @@ class TestLargeScopes:
         parameters = {"asked": asked, "weights": [1.0], "finding": asked, "is_left_out": False, "rows_max": 10}
         named = {"tenant_id": PRINCIPAL.tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, **at_end}
         door = database.of(PRINCIPAL, context_id=scope.id)
-        statement = f"EXPLAIN {passages_module._MATCHING_AT_END}"
-        plan = "\n".join(row[0] for row in await door.query(statement, {**named, **parameters}, ad_hoc=True))
-        assert re.search(r"passage_pkey.*\n\s+Index Cond: .*seq >= ", plan), plan
+        for one in (passages_module._MATCHING_AT_END, passages_module._MATCHING_SAID_AT_END):
+            explained = await door.query(f"EXPLAIN {one}", {**named, **parameters}, ad_hoc=True)
+            plan = "\n".join(row[0] for row in explained)
+            assert re.search(r"passage_pkey.*\n\s+Index Cond: .*seq >= ", plan), plan
 
     async def test_what_was_often_said_and_not_of_late_is_found(
         self, database: Database, passages: Passages, monkeypatch: pytest.MonkeyPatch
@@ -563,7 +564,6 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
         await put(database, scope, [said(seq, f"talk of n{seq} and m{seq % 50}") for seq in range(1, 400)])
     with psycopg.connect(shared.admin, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE context.passage")
-    statement = "EXPLAIN (ANALYZE, COSTS off, TIMING off) " + passages_module._MATCHING
     parameters = {
         "tenant_id": PRINCIPAL.tenant_id,
         "scope_id": scopes[3].id,
@@ -575,12 +575,13 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
         "rows_max": 100,
     }
     door = database.of(PRINCIPAL, context_id=scopes[3].id)
-    plan = "\n".join(row[0] for row in await door.query(statement, parameters, named=False, ad_hoc=True))
-
-    assert "Bitmap Index Scan on passage_terms" in plan, plan
-    assert "Bitmap Index Scan on passage_pkey" not in plan
-    assert "Seq Scan on passage" not in plan
-    assert "Gather" not in plan
+    for one in (passages_module._MATCHING, passages_module._MATCHING_SAID):
+        statement = f"EXPLAIN (ANALYZE, COSTS off, TIMING off) {one}"
+        plan = "\n".join(row[0] for row in await door.query(statement, parameters, named=False, ad_hoc=True))
+        assert "Bitmap Index Scan on passage_terms" in plan, plan
+        assert "Bitmap Index Scan on passage_pkey" not in plan
+        assert "Seq Scan on passage" not in plan
+        assert "Gather" not in plan
     behind, before = re.findall(r"Index Scan using passage_place .*\n\s+Index Cond: \((.*)\)", plan)
     for column in ("tenant_id", "scope_id", "session", "place"):
         assert f"{column} = " in behind and f"{column} = " in before, plan
