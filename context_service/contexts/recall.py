@@ -207,15 +207,26 @@ class Recalling:
             meaning=found.meaning,
         )
 
-    async def search(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Found:
-        """Return what is found by a query, the best first, `items_max` at most; raises as `recall`."""
+    async def search(
+        self, context_id: UUID, asked: Asked, *, principal: Principal, context: Context | None = None
+    ) -> Found:
+        """Return what is found by a query, the best first, `items_max` at most; raises as `recall`.
+
+        Args:
+            context_id: Where.
+            asked: What.
+            principal: Who asks.
+            context: The context, as he may read it; None: it is read.
+        """
         _check(asked, field="query")
-        found = await self._found(context_id, asked, limit=asked.items_max, principal=principal)
+        found = await self._found(context_id, asked, limit=asked.items_max, principal=principal, context=context)
         return replace(found, items=[replace(one, tokens=self._tokens.count(one.text)) for one in found.items])
 
-    async def _found(self, context_id: UUID, asked: Asked, *, limit: int, principal: Principal) -> Found:
+    async def _found(
+        self, context_id: UUID, asked: Asked, *, limit: int, principal: Principal, context: Context | None = None
+    ) -> Found:
         principal = principal.without_admin()
-        context = await self._log.read(context_id, principal=principal)
+        context = context or await self._log.read(context_id, principal=principal)
         if context is None:
             raise not_found(context_id)
         name = asked.profile or context.recall_profile or DEFAULT

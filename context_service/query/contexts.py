@@ -58,9 +58,8 @@ class NamedContexts:
                 continue
             which = Filter(said_from=asked.time_from, said_to=asked.time_to)
             try:
-                found = await self._recalling.search(
-                    context_id, RecallAsked(text=asked.query, items_max=asked.limit, which=which), principal=principal
-                )
+                question = RecallAsked(text=asked.query, items_max=asked.limit, which=which)
+                found = await self._recalling.search(context_id, question, principal=principal, context=context)
             except ContextNotFound:  # deleted since
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 continue

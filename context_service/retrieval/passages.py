@@ -675,15 +675,17 @@ class Passages:
 
         async def found() -> list[Row]:
             named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
-            if at_end := _at_end(shares.get(finding[-1], 0.0), totals):
+            # Of what has the same single term the newest are the best.
+            count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
+            if at_end := _at_end(shares.get(finding[-1], 0.0), totals, count=count):
                 rows = await self._rows(principal, scope, from_end, {**named, **at_end})
                 if _is_cut(rows, asked, finding):
                     return rows
             return await self._rows(principal, scope, by_index, named)  # what was often said may not be of late
 
         rows = await found()
-        if not rows and left_out:  # the rare ones are not there at all
-            finding.append(left_out.pop(0))
+        if not rows and left_out:  # the rare ones are not there at all: nobody looks for them again
+            finding = [left_out.pop(0)]
             rows = await found()
         if _is_cut(rows, asked, finding):
             left_out += finding
@@ -883,7 +885,7 @@ def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -
     return by_share, []
 
 
-def _at_end(share: float, totals: Totals) -> Mapping[str, object]:
+def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]:
     """Return where in a scope the newest begin that are searched for a term, and how many; nothing: all are.
 
     The index gives every passage that has it; from the end on, each is looked at until enough have it.
@@ -891,11 +893,12 @@ def _at_end(share: float, totals: Totals) -> Mapping[str, object]:
     Args:
         share: Of the passages, that have the commonest of the terms that find.
         totals: Of the scope.
+        count: How many are wanted.
     """
-    if share * share * totals.passages <= SEARCHED_MAX:
+    if share * share * totals.passages <= count:
         return {}
-    looked_at = _AT_END_MARGIN * SEARCHED_MAX / share / totals.passages * (totals.last_seq - totals.first_seq + 1)
-    return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": SEARCHED_MAX}
+    looked_at = _AT_END_MARGIN * count / share / totals.passages * (totals.last_seq - totals.first_seq + 1)
+    return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": count}
 
 
 def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:

@@ -97,11 +97,12 @@ class Index:
         left_out = sorted(numbers.keys() - finding, key=often.__getitem__)
         seqs = self._having(finding)
         if not seqs and left_out:
-            finding |= {left_out.pop(0)}
+            finding = {left_out.pop(0)}
             seqs = self._having(finding)
-        if max(often[term] for term in finding) ** 2 > SEARCHED_MAX * len(self._rows):  # looked for from the end on
-            seqs = set(heapq.nlargest(SEARCHED_MAX, seqs))
-        estimated = numbers.keys() - finding if len(seqs) < FOUND_MAX else numbers.keys()
+        wanted = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
+        if max(often[term] for term in finding) ** 2 > wanted * len(self._rows):  # looked for from the end on
+            seqs = set(heapq.nlargest(wanted, seqs))
+        estimated = {*left_out, *(finding if len(seqs) >= FOUND_MAX else ())}
         best = self._best(seqs, often)
         beside = {other for seq in best for other in self._beside(seq, numbers)}
         return Matching(

@@ -402,9 +402,9 @@ class TestLargeScopes:
             assert finding(matching) == seqs
             assert matching.estimated[0] == pytest.approx(100 if question == "talk" else 50, abs=20)
 
-        at_end = passages_module._at_end(0.5, matching.totals)
+        at_end = passages_module._at_end(0.5, matching.totals, count=10)
         assert at_end == {"seq_from": 59, "searched_max": 10}
-        assert passages_module._at_end(0.3, matching.totals) == {}
+        assert passages_module._at_end(0.3, matching.totals, count=10) == {}
         asked = [mask(scope.id, "odd")]
         parameters = {"asked": asked, "weights": [1.0], "finding": asked, "is_left_out": False, "rows_max": 10}
         named = {"tenant_id": PRINCIPAL.tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, **at_end}
