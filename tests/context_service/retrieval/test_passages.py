@@ -406,7 +406,14 @@ class TestLargeScopes:
         assert at_end == {"seq_from": 59, "searched_max": 10}
         assert passages_module._at_end(0.3, matching.totals, count=10) == {}
         asked = [mask(scope.id, "odd")]
-        parameters = {"asked": asked, "weights": [1.0], "finding": asked, "is_left_out": False, "rows_max": 10}
+        parameters = {
+            "asked": asked,
+            "different": asked,
+            "weights": [1.0],
+            "finding": asked,
+            "is_left_out": False,
+            "rows_max": 10,
+        }
         named = {"tenant_id": PRINCIPAL.tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, **at_end}
         door = database.of(PRINCIPAL, context_id=scope.id)
         for one in (passages_module._MATCHING_AT_END, passages_module._MATCHING_SAID_AT_END):
@@ -564,13 +571,15 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
         await put(database, scope, [said(seq, f"talk of n{seq} and m{seq % 50}") for seq in range(1, 400)])
     with psycopg.connect(shared.admin, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE context.passage")
+    asked = [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")]
     parameters = {
         "tenant_id": PRINCIPAL.tenant_id,
         "scope_id": scopes[3].id,
         "scope_kind": "context",
-        "asked": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
+        "asked": asked,
+        "different": asked,
         "weights": [1.0, 2.0],
-        "finding": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
+        "finding": asked,
         "is_left_out": True,
         "rows_max": 100,
     }

@@ -133,6 +133,19 @@ async def test_a_word_with_a_slip_finds_what_has_the_word_without(
     assert question.text == "What was the complant?"
 
 
+async def test_a_slip_is_forgiven_beside_a_word_that_is_nearly_everywhere(
+    passages: Passages, monkeypatch: pytest.MonkeyPatch
+):
+    """More have that word than are read, and the one with the slip is there all the same."""
+    monkeypatch.setattr(passages_module, "READ_WHOLE", 2)
+    monkeypatch.setattr(passages_module, "FOUND_MAX", 5)
+    scope = await written(passages, "A complaint, talk of it.", *(f"Talk of nothing {n}." for n in range(20)))
+
+    _, matching = await asking.asked(passages, PRINCIPAL, scope, "complant talk")
+
+    assert 1 in [row.seq for row in matching.rows if len(row.found) == 2]
+
+
 async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
     scope = await written(passages, "The stone is red.", "The store is open.", "A stony road.")
 
