@@ -128,13 +128,6 @@ class Throwing(Stub):
         raise RuntimeError("the password is hunter2")
 
 
-class Quitting(Stub):
-    id = "quitting"
-
-    async def answered(self, asked: Asked, principal: Principal) -> Any:
-        sys.exit("good bye")
-
-
 class ClosedPort(Stub):
     """Its source is down: nobody listens there."""
 
@@ -327,7 +320,7 @@ def took(number: int) -> type[Took]:
 Took1, Took2, Took3, Took4, Took5 = (took(number) for number in range(1, 6))
 
 ALL: tuple[type[Stub], ...] = (
-    *(Fast, Twin, Loud, Slow, Stubborn, Blocking, Throwing, Quitting, ClosedPort, SlowSocket, Empty, Outdated),
+    *(Fast, Twin, Loud, Slow, Stubborn, Blocking, Throwing, ClosedPort, SlowSocket, Empty, Outdated),
     *(Expands, ExpandsBlocking),
     *(Untargeted, TeamOnly, Own, Contradicting, Injecting, Hostile, NoAnswer, Huge),
     *(Took1, Took2, Took3, Took4, Took5),

@@ -27,7 +27,6 @@ REPEATABLE = [
     "loud",
     "down",
     "throwing",
-    "quitting",
     "empty",
     "untargeted",
     "injecting",
