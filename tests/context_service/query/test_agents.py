@@ -121,12 +121,12 @@ async def test_what_an_agent_may_not_ask_is_refused_by_name_and_not_asked(world:
         await ask.query(query=RENEWAL, context_ids=[str(new_id())], agent=agent)
     assert (told.value.reason, told.value.fields) == ("PROVIDER_NOT_ALLOWED", ["context_ids"])
 
-    assert states(await ask.query(query=RENEWAL, agent=agent)) == {"fast": "ok"}
+    assert states(await ask.query(query=RENEWAL, agent=agent)) == {"brain": "skipped", "fast": "ok"}
     answer = await ask.query(query=RENEWAL, providers={"families": ["external", "brain"]}, agent=agent)
-    assert states(answer) == {"expands": "ok", "fast": "ok"}
+    assert states(answer) == {"brain": "skipped", "expands": "ok", "fast": "ok"}
     assert stubs.TeamOnly.began == before
     listed = {one["provider_id"]: one for one in (await ask.providers(agent=agent))["providers"]}
-    assert [name for name, one in listed.items() if one.get("is_allowed")] == ["expands", "fast"]
+    assert [name for name, one in listed.items() if one.get("is_allowed")] == ["brain", "expands", "fast"]
     assert not listed["team"].get("is_default")
 
 
@@ -263,7 +263,7 @@ async def test_a_tool_for_a_family_is_listed_where_the_policy_has_it_and_asks_it
 
     async with connected(world, "plain", agent=agent) as client:
         answer = (await client.call_tool("query_brain_context", {"query": RENEWAL})).structured_content
-        assert states(answer) == {"expands": "ok"}
+        assert states(answer) == {"brain": "skipped", "expands": "ok"}
         result = await client.call_tool("query_brain_context", {"query": RENEWAL, "providers": {"ids": ["fast"]}})
         assert result.is_error and "providers" in result.content[0].text
     async with connected(world, "plain", agent=without) as client:
