@@ -37,6 +37,7 @@ from contextkeep.cli.commands import contextkeep
 from tests.cli.conftest import Run
 from tests.cli.test_help import examples, paths
 from tests.conftest import KEY, Addresses
+from tests.fakes.mcp_server import FakeMcp, fake_mcp
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 MAPPINGS = """
@@ -55,8 +56,8 @@ definitions:
 """
 
 READING = re.compile(
-    r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages"
-    r"|policy|query|tests|recall|reflect|search|show|similar|stats|types|wait|watch))\b"
+    r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|list|log|manifest"
+    r"|messages|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
 )
 
 SERVING = re.compile(r"contextkeep console\b")  # until it is told to stop: tests/console
@@ -108,7 +109,18 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
         context.prepare_fold(made["WINDOW"])
     if " merge " in line:
         made["WINDOW"] = made["FORK"] = context.fork_window(made["WINDOW"], "Where is it?").window.window_id
+    if line.startswith("contextkeep mcp ") or "| contextkeep mcp " in line:
+        tickets: FakeMcp = request.getfixturevalue("tickets")
+        for name in ("tickets", "old"):
+            context.put_mcp_server(name, tickets.url, clear_secret=True)
+        context.discover_mcp_tools("tickets")
     return made
+
+
+@pytest.fixture(scope="module")
+def tickets() -> Iterator[FakeMcp]:
+    with fake_mcp() as fake:
+        yield fake
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +160,9 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     context.approve_definition("customers", definition.version)
     list(context.compile_pages(node_ids=[session.id]))
     (page,) = context.list_compiled_pages("customers", node_id=session.id)
+    for name in ("handbook", "old"):
+        context.put_knowledge_base(name)
+    document = context.add_document("handbook", b"How we work.", name="handbook.md")
     gone = context.delete_context(context.send_message("Never mind.").context_id)
     return {
         "THREAD": session.external_id,
@@ -162,6 +177,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
         "PIN": pin_id,
         "MEMORY": kept.memory_id,
         "PAGE": page.page_id,
+        "DOCUMENT": document.document_id,
         "PLACE": graph.start_changes(),
         "TEST": context.run_source_test("Where?", provider_ids=["workspace"]).test_id,
     }
@@ -180,6 +196,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(MAPPINGS)
     for name in ("report.md", "report.pdf", "folder/file"):
         Path(name).write_text("a file")
+    monkeypatch.setenv("TICKETS_SECRET", "a-secret-of-tickets")
     Path("acme.md").write_text("# Acme\nA customer.\n")
     Path("customers.yaml").write_text(DEFINITIONS)
     Path("mine.yaml").write_text("extends: coding")
@@ -204,7 +221,7 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
 @pytest.mark.parametrize(("command", "line"), of_helps)
 def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
     first = ids["CONTEXT" if command.startswith(("context", "window")) else "SESSION"]
-    second = ids["RECORD" if command.startswith("wm") else "TURN"]
+    second = ids["RECORD" if command.startswith(("wm", "kb")) else "TURN"]
     for number, one in enumerate(
         (
             first,
@@ -217,6 +234,7 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
             ids["MEMORY"],
             ids["TEST"],
             ids["PAGE"],
+            ids["DOCUMENT"],
         ),
         1,
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
@@ -26,7 +27,8 @@ async def running(
 ) -> AsyncIterator[Addresses]:
     """Run both services for the block; the arguments are those of `running_in_a_thread`."""
     # Servers of others run on this machine, too.
-    common = {"database_url": database_url, "drain_s": 2, "mcp_servers_allowed": ["127.0.0.1"], **settings}
+    others = {"mcp_servers_allowed": ["127.0.0.1"], "secrets_key": base64.b64encode(bytes(32)).decode()}
+    common = {"database_url": database_url, "drain_s": 2, **others, **settings}
     http_ports = {"entity": free_port(), "context": free_port()} if http else {}
     entity = entity_service.settings.Settings(entity_service_port=0, http_port=http_ports.get("entity"), **common)
     async with entity_service.app.running(entity, callers=callers) as entity_port:

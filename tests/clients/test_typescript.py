@@ -25,6 +25,7 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
 from tests.conftest import KEY, OTHER_KEY, Addresses, cloned
+from tests.fakes.mcp_server import fake_mcp
 from tests.faults.processes import Service
 from tests.faults.test_balancing import writes
 from tests.ports import free_port
@@ -63,7 +64,9 @@ def test_the_client_does_what_its_tests_say(node: str, built: Path, stack: Addre
     files = sorted(built.glob("test/*.test.js"))
     assert files
     tests = "".join(f"await import({json.dumps(str(file))});" for file in files)
-    run(node, "--input-type=module", "--eval", tests, RAISED_ERRORS=str(errors), **addresses(stack))
+    with fake_mcp() as tickets:
+        others = {"RAISED_ERRORS": str(errors), "TICKETS_URL": tickets.url}
+        run(node, "--input-type=module", "--eval", tests, **others, **addresses(stack))
 
 
 def test_the_example_of_its_readme_runs_as_printed(node: str, built: Path, stack: Addresses):

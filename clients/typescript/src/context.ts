@@ -7,6 +7,8 @@ export type { ReadOptions, UploadOptions } from "./context/blobs.js";
 export type { ContextFilter, ContextOptions, SendOptions } from "./context/contexts.js";
 export type { FacetFields } from "./context/definitions.js";
 export type { HistoryOptions } from "./context/history.js";
+export type { KnowledgeBaseFields, NewDocument } from "./context/knowledge-bases.js";
+export type { McpApproval, McpServerFields } from "./context/mcp-servers.js";
 export type { MemoryFields, MemoryFilter, RetainOptions } from "./context/memories.js";
 export type { QueryOptions } from "./context/query.js";
 export type { RecordFilter } from "./context/records.js";

@@ -7,8 +7,12 @@ export type {
   ContextFilter,
   ContextOptions,
   HistoryOptions,
+  KnowledgeBaseFields,
+  McpApproval,
+  McpServerFields,
   MemoryFields,
   MemoryFilter,
+  NewDocument,
   NewUpload,
   PageName,
   PutPageOptions,
@@ -83,7 +87,9 @@ export type {
 export { newId } from "./ids.js";
 export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
+export type { Document, DocumentState, KnowledgeBase } from "./knowledge-bases.js";
 export { MappingRegistry } from "./mappings.js";
+export type { McpServer, McpTool } from "./mcp-servers.js";
 export type { Consolidation, Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection } from "./memories.js";
 export { MemoryType } from "./records.js";
 export type {

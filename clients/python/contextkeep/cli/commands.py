@@ -10,8 +10,10 @@ from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
+from contextkeep.cli.kb import kb
 from contextkeep.cli.knowledge import knowledge
 from contextkeep.cli.mapping import mapping
+from contextkeep.cli.mcp import mcp
 from contextkeep.cli.memory import memory
 from contextkeep.cli.message import message
 from contextkeep.cli.node import node
@@ -57,6 +59,8 @@ for _command in (
     query,
     sources,
     agent,
+    kb,
+    mcp,
     message,
     node,
     edge,

@@ -23,7 +23,7 @@ import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
-import { DefinitionCalls } from "./definitions.js";
+import { McpServerCalls } from "./mcp-servers.js";
 
 const method = pb.ContextQuery.method;
 
@@ -81,7 +81,7 @@ export interface SettingOptions extends WriteOptions {
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends DefinitionCalls {
+export abstract class QueryCalls extends McpServerCalls {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *
