@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import logging
 import subprocess
@@ -13,13 +14,18 @@ from typing import Any
 
 import grpc
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from context_service.knowledge.mcp_tool import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
+from service_runtime.sealing import KeyRing
 from tests.commands import Commands
+from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import an_id, opened
 from tests.context_service.query.conftest import Asker, Refused, World, over_grpc, over_mcp
 from tests.context_service.query.test_agents import put as put_agent
@@ -221,6 +227,28 @@ async def test_what_changed_vanished_or_was_disabled_does_not_run_before_it_is_a
     assert server.called == []
 
 
+async def test_what_another_replica_unapproved_does_not_run_though_it_is_remembered_here(
+    world: World, ask: Asker, server: FakeMcp
+):
+    """Which providers there are is remembered for a moment; whether a tool may run is read each time."""
+    tool = await approved(world, server.url)
+    assert (await asked(ask, tool))[0]["state"] == "ok"
+    server.called.clear()
+    door = world.opened.database.of(PRINCIPAL)
+    await door.query(
+        "UPDATE context.mcp_tool SET approved_sha256 = '', approved_by = '', approved_at = NULL, is_default = false,"
+        " arguments = '' WHERE tenant_id = %s AND server_id = %s",
+        (door.tenant_id, tool.server_id),
+    )
+    with contextlib.suppress(Refused):  # where it took a second to get here
+        status, hits = await asked(ask, tool)
+        assert (status["state"], status["reason"], hits) == ("skipped", "it is not approved", [])
+    await door.query(
+        "DELETE FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s", (door.tenant_id, tool.server_id)
+    )
+    assert server.called == []
+
+
 async def test_a_template_says_where_question_and_limit_go(world: World, server: FakeMcp):
     schema = {"type": "object", "properties": {"filter": {"type": "object"}}, "required": ["filter", "site"]}
     server.tools[TOOL] = FakeTool(schema=schema, answer=lambda _: "Nothing structured.")
@@ -310,9 +338,6 @@ async def test_what_goes_wrong_on_a_server_is_a_clear_status_and_hides_nobody_el
 
 async def moved(world: World, tool: pb.McpTool, url: str, *, checked: bool = True) -> None:
     """Let the server of a tool be elsewhere, as if it had been when it was approved."""
-    from context_service.knowledge.mcp_tool import approval_of
-    from tests.conftest import PRINCIPAL
-
     door = world.opened.database.of(PRINCIPAL)
     said = (url, door.tenant_id, tool.server_id)
     await door.query("UPDATE context.mcp_server SET url = %s WHERE tenant_id = %s AND server_id = %s", said)
@@ -468,6 +493,25 @@ async def test_a_secret_is_sent_to_its_server_and_shown_to_nobody(
     assert server_id.encode() in text
 
 
+async def test_no_trace_has_a_secret(world: World, spans: InMemorySpanExporter):
+    with fake_mcp(secret=SECRET) as server:
+        server_id = await put(world, server.url, bearer_secret=SECRET)
+        await call(world, "DiscoverMcpTools", server_id=server_id)
+        tool = (await call(world, "ApproveMcpTool", server_id=server_id, tool_name=TOOL)).tool
+        server.tools[TOOL].answer = lambda _: {"results": [{"text": f"You said {SECRET}."}]}
+        spans.clear()
+        with trace.get_tracer("app").start_as_current_span("app"):
+            assert (await asked(over_grpc(world), tool))[0]["state"] == "ok"
+            await call(world, "PutMcpServer", server={"server_id": server_id, "url": server.url}, bearer_secret=SECRET)
+            wrong = {"server_id": server_id, "url": "no URL"}
+            await refusal(world, "PutMcpServer", server=wrong, bearer_secret=SECRET)
+            with pytest.raises(Refused):
+                await over_grpc(world).query(query="how late?", providers={"ids": ["no-such"]})
+    finished = spans.get_finished_spans()
+    assert any("postgres" in span.name for span in finished)
+    assert SECRET not in "".join(span.to_json() for span in finished)
+
+
 async def test_after_a_rotation_the_old_key_may_go(
     world: World, postgres: EmbeddedPostgres, tmp_path: Path, commands: Commands
 ):
@@ -487,6 +531,11 @@ async def test_after_a_rotation_the_old_key_may_go(
         code, outcome = rotate(f"{NEW},{OLD}")
         assert (code, outcome["unreadable"]) == (0, 0) and outcome["sealed_again"] >= 1
         assert rotate(NEW) == (0, {"sealed_again": 0, "unreadable": 0})
+        door = world.opened.database.of(PRINCIPAL)
+        read = "SELECT secret FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s"
+        (row,) = await door.query(read, (door.tenant_id, server_id))
+        bound = ("mcp_server", str(door.tenant_id), server_id)
+        assert KeyRing([base64.b64decode(NEW)]).open(bytes(row.secret), bound) == SECRET
 
         refused = await refusal(world, "DiscoverMcpTools", server_id=server_id)  # of those who still have the old one
         assert (refused.reason, SECRET in str(refused)) == ("SECRET_UNREADABLE", False)
@@ -496,8 +545,6 @@ async def test_after_a_rotation_the_old_key_may_go(
 
 async def test_a_secret_opens_for_its_tenant_and_server_only(world: World):
     first, second = [await put(world, f"https://{name}.test/", bearer_secret=SECRET) for name in ("a", "b")]
-    from tests.conftest import PRINCIPAL
-
     door = world.opened.database.of(PRINCIPAL)
     move = """UPDATE context.mcp_server SET secret = (SELECT secret FROM context.mcp_server WHERE server_id = %s)
               WHERE tenant_id = %s AND server_id = %s"""
