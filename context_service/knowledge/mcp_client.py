@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,6 +20,8 @@ from context_service.knowledge.mcp_tool import Definition, definition
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destination, Destinations
 from service_runtime.extras import install
+from service_runtime.pinned import Origin, Response, Watch, broken, cause_of
+from service_runtime.pinned import client as pinned_client
 
 if TYPE_CHECKING:
     import httpx2
@@ -127,7 +130,7 @@ class McpClient:
             raise McpServerFailed("its name cannot be looked up") from None
         if origin.scheme != "https" and not destination.is_listed:
             raise McpServerFailed("its address is public, and not https://")
-        watch = _Watch()
+        watch = Watch(answer_bytes_max=ANSWER_BYTES_MAX, talk_bytes_max=_TALK_BYTES_MAX)
         try:
             async with await self._http(target, origin, destination, watch) as http:
                 transport = mcp.streamable_http_client(
@@ -136,38 +139,17 @@ class McpClient:
                 async with mcp.Client(transport, mode=mcp.mode_of(target.protocol), cache=None) as client:
                     return await work(client.session)
         except Exception as error:
-            if (refused := _of_type(error, ToolRefused)) is not None:
+            if (refused := cause_of(error, ToolRefused)) is not None:
                 raise ToolRefused(str(refused)) from None
             # Without its cause: that may hold anything that the server said.
             raise McpServerFailed(_failure(error, watch)) from None
 
-    async def _http(
-        self, target: Target, origin: Origin, destination: Destination, watch: _Watch
-    ) -> httpx2.AsyncClient:
-        import httpx2
-
+    async def _http(self, target: Target, origin: Origin, destination: Destination, watch: Watch) -> httpx2.AsyncClient:
         if self._tls is None and origin.scheme == "https":
             self._tls = await asyncio.to_thread(ssl.create_default_context)
-        inner = httpx2.AsyncHTTPTransport(verify=self._tls if self._tls else False, trust_env=False)
-        headers = {"accept-encoding": "identity"}
-        if target.secret:
-            headers["authorization"] = f"Bearer {target.secret}"
-        return httpx2.AsyncClient(
-            transport=_pinned(inner, origin, destination, watch),
-            headers=headers,
-            timeout=httpx2.Timeout(None),  # whoever asks says how long
-            trust_env=False,
-            follow_redirects=False,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where a URL leads."""
-
-    scheme: str
-    host: str
-    port: int
+        headers = {"authorization": f"Bearer {target.secret}"} if target.secret else {}
+        check = partial(_check, watch=watch)
+        return pinned_client(origin, destination, watch, tls=self._tls, headers=headers, check=check)
 
 
 def origin_of(url: str) -> Origin:
@@ -197,118 +179,23 @@ def origin_of(url: str) -> Origin:
     return Origin(scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
 
 
-@dataclass(slots=True)
-class _Watch:
-    """What went wrong first, which the library tells of in other words, or not at all."""
-
-    failure: str = ""
-    status: int = 0
-    size_bytes: int = 0
-
-    def failed(self, failure: str) -> Exception:
-        self.failure = self.failure or failure
-        return _NotToBeRead(failure)
-
-
-class _NotToBeRead(Exception):
-    """A response that is not read on."""
-
-
-def _pinned(
-    inner: httpx2.AsyncHTTPTransport, origin: Origin, destination: Destination, watch: _Watch
-) -> httpx2.AsyncBaseTransport:
-    """Return what sends requests to the address that was checked, and reads no more of the answers than is good."""
-    import httpx2
-
-    class Pinned(httpx2.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            if watch.failure:  # of a request before
-                raise _NotToBeRead(watch.failure)
-            url = request.url
-            port = url.port or (443 if url.scheme == "https" else 80)
-            if (url.scheme, url.host.strip("[]"), port) != (origin.scheme, origin.host, origin.port):
-                raise watch.failed("it leads elsewhere")
-            sent = httpx2.Request(
-                request.method,
-                url.copy_with(host=destination.address),
-                headers=request.headers,  # with the host of its name
-                stream=request.stream,
-                extensions={**request.extensions, "sni_hostname": origin.host},
-            )
-            response = await inner.handle_async_request(sent)
-            try:
-                if request.method == "POST":
-                    _check(response, watch)
-            except BaseException:
-                await response.aclose()
-                raise
-            return httpx2.Response(
-                response.status_code,
-                headers=response.headers,
-                stream=Bounded(response.stream),
-                extensions=response.extensions,
-            )
-
-        async def aclose(self) -> None:
-            await inner.aclose()
-
-    class Bounded(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size_bytes = 0
-            async for chunk in self._stream:
-                size_bytes += len(chunk)
-                watch.size_bytes += len(chunk)
-                if size_bytes > ANSWER_BYTES_MAX or watch.size_bytes > _TALK_BYTES_MAX:
-                    raise watch.failed(f"it answers more than {ANSWER_BYTES_MAX} bytes")
-                yield chunk
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-    return Pinned()
-
-
-def _check(response: httpx2.Response, watch: _Watch) -> None:
-    status = watch.status = response.status_code
+def _check(response: Response, watch: Watch) -> None:
+    status = response.status_code
     if status in _ASKS_WHO:
         raise watch.failed(f"it asks for authentication, or refuses it (HTTP {status})")
     if _REDIRECT <= status < _HTTP_ERROR:
         raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise watch.failed("it compresses what it was not asked to compress")
-    size = response.headers.get("content-length", "")
-    if size.isdecimal() and int(size[:20]) > ANSWER_BYTES_MAX:
-        raise watch.failed(f"it answers more than {ANSWER_BYTES_MAX} bytes")
 
 
-def _failure(error: Exception, watch: _Watch) -> str:
+def _failure(error: Exception, watch: Watch) -> str:
     """Return what is wrong with a server, in our words."""
-    import httpx2
-
     if watch.failure:
         return watch.failure
-    if _of_type(error, ssl.SSLError) is not None or "CERTIFICATE" in str(_of_type(error, httpx2.ConnectError) or ""):
-        return "its certificate is not trusted, or it speaks no TLS"
-    if _of_type(error, httpx2.ConnectError) is not None:
-        return "it cannot be connected to"
-    if _of_type(error, httpx2.TransportError) is not None:
-        return "the connection to it broke off, or it speaks no HTTP"
+    if said := broken(error):
+        return said
     if watch.status >= _HTTP_ERROR:
         return f"it answers HTTP {watch.status}"
     return "it does not speak the Model Context Protocol over streamable HTTP"
-
-
-def _of_type(error: BaseException, kind: type[Exception]) -> BaseException | None:
-    """Return the error of a kind in a group of them, or among its causes."""
-    if isinstance(error, kind):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        return next((found for one in error.exceptions if (found := _of_type(one, kind)) is not None), None)
-    below = error.__cause__ or error.__context__
-    return _of_type(below, kind) if below is not None else None
 
 
 async def _tools(session: ClientSession) -> dict[str, Definition | None]:
