@@ -38,7 +38,7 @@ runtime: .venv/.runtime
 	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
-		$(PIP) --no-compile --group dev -e clients/python -e clients/console -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
+		$(PIP) --no-compile --group dev -e clients/python -e clients/console -e '.[embedded,azure-identity,bedrock,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 

@@ -47,6 +47,7 @@ from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
+from context_service.knowledge import bedrock
 from context_service.knowledge.agents import Agents
 from context_service.knowledge.asked_bases import AskedBases
 from context_service.knowledge.asked_facets import AskedFacets
@@ -78,6 +79,7 @@ from context_service.llm.questions import QuestionVectors
 from context_service.llm.texts import Chat
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.query.bedrock import BedrockKnowledgeBases
 from context_service.query.brain import TRUST as BRAIN_TRUST
 from context_service.query.brain import CompiledFacets
 from context_service.query.citing import MemoriesWithPages
@@ -237,7 +239,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     Raises:
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
-        ProviderNotConfigured: there is no place for blobs.
+        ProviderNotConfigured: there is no place for blobs, or no library to ask Amazon Bedrock.
         InvalidArgument, LimitExceeded: a mapping of a file is wrong.
         HttpMissing, McpMissing: there is a port for HTTP or for MCP, and not its package.
     """
@@ -718,7 +720,8 @@ async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeB
     texts = DocumentTexts(database, documents, ground.record_texts, ground.reader, count=ground.tokens.count)
     for work in (texts.keep_reading(), texts.keep_following(), BaseDropping(database, passages).keep_dropping()):
         await stack.enter_async_context(background.running(work))
-    return KnowledgeBases(database, BaseRows(database), documents, requests=_REQUESTS)
+    allowed = ground.settings.bedrock_knowledge_bases
+    return KnowledgeBases(database, BaseRows(database), documents, bedrock_ids=allowed, requests=_REQUESTS)
 
 
 async def _compiling(ground: _Ground, stack: AsyncExitStack) -> tuple[Definitions, Compiling, CompiledPages]:
@@ -765,6 +768,7 @@ async def _query(
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
         native(NamedContexts(ground.log, ArtifactRows(ground.log, ground.passages), recalling), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
+        *_bedrock(ground.settings, bases),
         *(await _opened(installed(), stack)),
     ]
     providers = Providers(entries)
@@ -791,6 +795,15 @@ async def _query(
         checks=[ground.schema_ready],
     )
     return _Room(servicer, service)
+
+
+def _bedrock(settings: Settings, bases: AskedBases) -> list[Entry]:
+    """Return the provider of knowledge bases of Amazon Bedrock, where a tenant may name some."""
+    allowed = settings.bedrock_knowledge_bases
+    if not allowed:
+        return []
+    client = bedrock.client_of(settings, Destinations(settings.mcp_servers_allowed))
+    return [native(BedrockKnowledgeBases(bases, client, allowed=allowed), trust=KNOWLEDGE_BASE_TRUST)]
 
 
 async def _opened(entries: list[Entry], stack: AsyncExitStack) -> list[Entry]:

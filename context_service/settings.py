@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -229,11 +230,27 @@ class Settings(ServiceSettings):
         "`context-service secrets rotate` lets older ones go; empty: no secret can be stored",
     )
 
+    bedrock_knowledge_bases: Annotated[dict[UUID, list[str]], NoDecode] = Field(
+        {},
+        description="which knowledge bases of Amazon Bedrock a tenant's administrators may name, as they are asked "
+        "with the service's own credentials (AWS_ACCESS_KEY_ID, or the role of the machine): by ids of tenants, as "
+        'JSON: {"7c9e6679-7425-40de-944b-e07fc1f90ae7": ["ABCDEFGHIJ"]}; needs the extra bedrock; empty: none',
+    )
+    bedrock_endpoint: str = Field(
+        "", description="URL of the Retrieve API, such as that of a VPC; unset: Amazon's in the region of the base"
+    )
+
     blob_storage_provider: Provider | None = Field(None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER")
     blob_storage_container: str = Field("", description="older name of WORKING_MEMORY_STORAGE_CONTAINER")
     working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
 
-    @field_validator("record_retention_by_type_s", "mcp_allowed_origins", "mcp_servers_allowed", mode="before")
+    @field_validator(
+        "record_retention_by_type_s",
+        "mcp_allowed_origins",
+        "mcp_servers_allowed",
+        "bedrock_knowledge_bases",
+        mode="before",
+    )
     @classmethod
     def _is_json(cls, value: object) -> object:
         return from_json(value)
@@ -247,7 +264,7 @@ class Settings(ServiceSettings):
             raise ValueError(error.message.strip()) from error
         return url
 
-    @field_validator("embedding_url", "llm_url")
+    @field_validator("embedding_url", "llm_url", "bedrock_endpoint")
     @classmethod
     def _is_of_http_too(cls, url: str) -> str:
         return http_url(url)

@@ -17,6 +17,7 @@ from uuid import UUID
 import orjson
 
 from context_service.knowledge.document_rows import FOLLOWED, IS_CURRENT, scope_of
+from context_service.knowledge.knowledge_base import Bedrock
 from context_service.retrieval.best import best
 from context_service.retrieval.matching import Row as MatchedRow
 from context_service.retrieval.meaning import Meaning
@@ -39,9 +40,14 @@ FROM context.knowledge_base b
         FROM context.knowledge_document d
         WHERE d.tenant_id = b.tenant_id AND d.base_id = b.base_id AND d.state <> 'INDEXED'
     ) u
-WHERE {_WHICH}
+WHERE {_WHICH} AND b.bedrock_id = ''
 ORDER BY b.name COLLATE "C"
 """  # noqa: S608 - constants
+_ASKED_BEDROCK = f"""
+SELECT b.base_id, b.name, b.bedrock_id, b.bedrock_region FROM context.knowledge_base b
+WHERE {_WHICH} AND b.bedrock_id <> ''
+ORDER BY b.name COLLATE "C"
+"""  # noqa: S608
 # Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
 _SHOWN = f"""
 SELECT n.n, d.document_id, d.name, d.uri, d.record_id, d.created_at, b.name AS base, e.ordinal, e.text,
@@ -83,6 +89,15 @@ class AskedBase:
     documents: int
     waiting: int  # that are not read yet
     failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedBedrock:
+    """A base that is asked, and is of Amazon Bedrock."""
+
+    base_id: UUID
+    name: str
+    bedrock: Bedrock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +164,18 @@ class AskedBases:
                 documents=row.document_count,
                 waiting=row.waiting,
                 failed=row.failed,
+            )
+            for row in rows
+        ]
+
+    async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
+        """Return those of Amazon Bedrock, as `asked` does the others."""
+        rows = await self._database.of(principal.without_admin()).query(_ASKED_BEDROCK, _named(names, principal))
+        return [
+            AskedBedrock(
+                base_id=row.base_id,
+                name=row.name,
+                bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region),
             )
             for row in rows
         ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context_service.knowledge.knowledge_base import Base, BaseInput, DocumentState, Walls
+from context_service.knowledge.knowledge_base import Base, BaseInput, Bedrock, DocumentState, Walls
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
@@ -28,7 +28,7 @@ _SEEN = """(
 )"""
 _COLUMNS = """
     b.base_id, b.name, b.description, b.is_of_tenant, b.document_count, b.size_bytes, b.version, b.created_at,
-    b.updated_at, b.updated_by, b.graph_name, b.agent_bundle_id, b.app_id
+    b.updated_at, b.updated_by, b.graph_name, b.agent_bundle_id, b.app_id, b.bedrock_id, b.bedrock_region
 """
 _READ = f"""
 SELECT {_COLUMNS} FROM context.knowledge_base b
@@ -41,13 +41,14 @@ WHERE b.tenant_id = %(tenant_id)s AND b.name COLLATE "C" > %(after)s AND {_SEEN}
 ORDER BY b.name COLLATE "C"
 LIMIT %(count)s
 """  # noqa: S608
-# What it is walled by is what stands on all that it has: it stays.
+# What it is walled by is what stands on all that it has: it stays, and so does what it is a base of.
 _PUT = f"""
 INSERT INTO context.knowledge_base AS b (
-    tenant_id, base_id, name, description, is_of_tenant, updated_by, graph_name, agent_bundle_id, app_id
+    tenant_id, base_id, name, description, is_of_tenant, updated_by, graph_name, agent_bundle_id, app_id,
+    bedrock_id, bedrock_region
 ) VALUES (
     %(tenant_id)s, %(base_id)s, %(name)s, %(description)s, %(is_of_tenant)s, %(by)s, %(graph_name)s,
-    %(agent_bundle_id)s, %(app_id)s
+    %(agent_bundle_id)s, %(app_id)s, %(bedrock_id)s, %(bedrock_region)s
 )
 ON CONFLICT (tenant_id, name) DO UPDATE
     SET description = excluded.description, is_of_tenant = excluded.is_of_tenant, updated_by = excluded.updated_by,
@@ -117,6 +118,8 @@ class BaseRows:
             "description": said.description,
             "is_of_tenant": said.is_of_tenant,
             "by": by,
+            "bedrock_id": said.bedrock.bedrock_id if said.bedrock else "",
+            "bedrock_region": said.bedrock.region if said.bedrock else "",
             **walls_named(said.walls),
         }
         (row,) = await transaction.query(_PUT, named)
@@ -164,7 +167,13 @@ def _seen(principal: Principal) -> dict[str, Any]:
 def _base(row: Row, states: Sequence[Row] = ()) -> Base:
     return Base(
         base_id=row.base_id,
-        said=BaseInput(name=row.name, description=row.description, is_of_tenant=row.is_of_tenant, walls=walls_of(row)),
+        said=BaseInput(
+            name=row.name,
+            description=row.description,
+            is_of_tenant=row.is_of_tenant,
+            walls=walls_of(row),
+            bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region) if row.bedrock_id else None,
+        ),
         document_count=row.document_count,
         size_bytes=row.size_bytes,
         version=row.version,

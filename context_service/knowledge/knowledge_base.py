@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,8 @@ WALL_CHARS_MAX = 512  # of an app, an agent bundle or a graph
 DOCUMENTS_MAX = 10_000  # of a base
 DOCUMENT_BYTES_MAX = 3_000_000  # that come with one: what a message takes, be it JSON
 BASE_BYTES_MAX = 1024**3  # that came with the documents of a base, together
+_BEDROCK_ID = re.compile(r"[0-9A-Za-z]{10}")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,3}-[0-9]{1,2}")
 DOCUMENT_NAME_CHARS_MAX, URI_CHARS_MAX, TYPE_CHARS_MAX = 500, 2_000, 200
 
 
@@ -31,6 +34,14 @@ class Walls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bedrock:
+    """A knowledge base of Amazon Bedrock."""
+
+    bedrock_id: str
+    region: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BaseInput:
     """What an administrator says of a base."""
 
@@ -38,6 +49,7 @@ class BaseInput:
     description: str = ""
     is_of_tenant: bool = False  # asked for everybody, else for agents that name it
     walls: Walls = field(default_factory=Walls)
+    bedrock: Bedrock | None = None  # None: its documents are here
 
 
 class DocumentState(Enum):
@@ -128,6 +140,20 @@ def check_base(said: BaseInput) -> None:
         ("graph_name", said.walls.graph_name),
     ):
         check_text(f"knowledge_base.{wall}", name, chars_max=WALL_CHARS_MAX)
+    if said.bedrock is not None:
+        _check_bedrock(said.bedrock)
+
+
+def _check_bedrock(said: Bedrock) -> None:
+    """Refuse what would be a path or a host of another kind."""
+    for name, text, pattern, what in (
+        ("knowledge_base_id", said.bedrock_id, _BEDROCK_ID, "10 letters and digits"),
+        ("region", said.region, _REGION, "a region such as eu-central-1"),
+    ):
+        if not pattern.fullmatch(text):
+            raise InvalidArgument(
+                f"knowledge_base.bedrock.{name} is not {what}", field=f"knowledge_base.bedrock.{name}"
+            )
 
 
 def check_name(field_name: str, name: str) -> None:

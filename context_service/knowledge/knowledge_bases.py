@@ -6,7 +6,7 @@ matter of `BaseRows`; what is asked for whom is one of `AskedBases`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -50,26 +50,40 @@ class KnowledgeBases:
         database: Where they are.
         rows: Of the bases.
         documents: Of their documents.
+        bedrock_ids: The knowledge bases of Amazon Bedrock that tenants may name.
         requests: The request ids of this service.
     """
 
-    def __init__(self, database: Database, rows: BaseRows, documents: DocumentRows, *, requests: Requests) -> None:
+    def __init__(
+        self,
+        database: Database,
+        rows: BaseRows,
+        documents: DocumentRows,
+        *,
+        bedrock_ids: Mapping[UUID, Collection[str]],
+        requests: Requests,
+    ) -> None:
         self._database = database
         self._rows = rows
         self._documents = documents
+        self._bedrock_ids = bedrock_ids
         self._requests = requests
 
     async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
         """Write a base as it is said, whether there was one or not.
 
         Raises:
-            InvalidArgument: a field is malformed, or the base has other walls.
+            InvalidArgument: a field is malformed, or the base has other walls, or is another of Amazon Bedrock.
             LimitExceeded: too much is said, or there are too many.
-            PermissionDenied: the key is bound.
+            PermissionDenied: the key is bound, or the operator has not listed what it names in Amazon Bedrock.
             RequestIdReused: see the contract.
         """
         _check_unbound(principal)
         check_base(said)
+        if said.bedrock and said.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
+            raise PermissionDenied(
+                "the operator of the service does not let the tenant name this knowledge base of Amazon Bedrock"
+            )
 
         async def work(transaction: Transaction) -> Mapping[str, Any]:
             if request and (answer := await self._requests.claim(transaction, request)):
@@ -79,6 +93,10 @@ class KnowledgeBases:
             if base.said.walls != said.walls:
                 raise InvalidArgument(
                     "the knowledge base has other walls, and they never change", field="knowledge_base.app_id"
+                )
+            if base.said.bedrock != said.bedrock:
+                raise InvalidArgument(
+                    "where the documents of a knowledge base are never changes", field="knowledge_base.bedrock"
                 )
             check_count("knowledge_bases", count, BASES_MAX)
             put = _kept(base)
@@ -165,6 +183,8 @@ class KnowledgeBases:
             if request and (answer := await self._requests.claim(transaction, request)):
                 return _added(answer, name, said)
             base = await self._locked(transaction, principal, name)
+            if base.said.bedrock:
+                raise InvalidArgument("the documents of this one are in Amazon Bedrock", field="knowledge_base")
             documents, size_bytes = await self._rows.counted(
                 transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
             )

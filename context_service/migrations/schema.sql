@@ -739,7 +739,9 @@ CREATE TABLE context.knowledge_base (
     updated_by text NOT NULL,
     graph_name text NOT NULL,
     agent_bundle_id text NOT NULL,
-    app_id text NOT NULL
+    app_id text NOT NULL,
+    bedrock_id text DEFAULT ''::text NOT NULL,
+    bedrock_region text DEFAULT ''::text NOT NULL
 )
 WITH (fillfactor='50');
 

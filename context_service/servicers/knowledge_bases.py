@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from context_service.knowledge.knowledge_base import Base, BaseInput, Document, DocumentInput, DocumentState, Walls
+from context_service.knowledge.knowledge_base import (
+    Base,
+    BaseInput,
+    Bedrock,
+    Document,
+    DocumentInput,
+    DocumentState,
+    Walls,
+)
 from context_service.knowledge.knowledge_bases import KnowledgeBases
 from context_service.servicers import wire
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
@@ -38,6 +46,9 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 description=said.description,
                 is_of_tenant=said.is_of_tenant,
                 walls=Walls(graph_name=said.graph_name, agent_bundle_id=said.agent_bundle_id, app_id=said.app_id),
+                bedrock=Bedrock(bedrock_id=said.bedrock.knowledge_base_id, region=said.bedrock.region)
+                if said.HasField("bedrock")
+                else None,
             ),
             principal=calls.principal(),
             request=request_of("PutKnowledgeBase", request),
@@ -135,6 +146,9 @@ def _base(base: Base) -> pb.KnowledgeBase:
         created_at=wire.timestamp(base.created_at),
         updated_at=wire.timestamp(base.updated_at),
         updated_by=base.updated_by,
+        bedrock=pb.BedrockKnowledgeBase(knowledge_base_id=said.bedrock.bedrock_id, region=said.bedrock.region)
+        if said.bedrock
+        else None,
     )
 
 

@@ -434,6 +434,12 @@ class AddressRefused(FailedPrecondition):
     reason = "ADDRESS_REFUSED"
 
 
+class KnowledgeBaseFailed(FailedPrecondition):
+    """The knowledge base of another service cannot be asked, as that answers now; the message says what is wrong."""
+
+    reason = "KNOWLEDGE_BASE_FAILED"
+
+
 class McpServerFailed(FailedPrecondition):
     """The MCP server cannot be asked, as it answers now; the message says what is wrong with it."""
 

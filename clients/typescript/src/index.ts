@@ -87,7 +87,7 @@ export type {
 export { newId } from "./ids.js";
 export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
-export type { Document, DocumentState, KnowledgeBase } from "./knowledge-bases.js";
+export type { BedrockBase, Document, DocumentState, KnowledgeBase } from "./knowledge-bases.js";
 export { MappingRegistry } from "./mappings.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
 export type { Consolidation, Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection } from "./memories.js";

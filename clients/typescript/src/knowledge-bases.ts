@@ -14,6 +14,14 @@ export const DOCUMENT_STATES: Readonly<Record<DocumentState, pb.DocumentState>> 
   failed: pb.DocumentState.FAILED,
 };
 
+/** A knowledge base of Amazon Bedrock. */
+export interface BedrockBase {
+  /** Bedrock's own id of it. */
+  knowledgeBaseId: string;
+  /** Such as "eu-central-1". */
+  region: string;
+}
+
 /** Documents that are found together. */
 export interface KnowledgeBase {
   knowledgeBaseId: string;
@@ -25,6 +33,8 @@ export interface KnowledgeBase {
   appId: string;
   agentBundleId: string;
   graphName: string;
+  /** Of Amazon Bedrock; undefined: its documents are here. */
+  bedrock: BedrockBase | undefined;
   documentCount: number;
   /** That came with them. */
   sizeBytes: number;
@@ -63,6 +73,7 @@ export function baseOf(message: pb.KnowledgeBase): KnowledgeBase {
   const { knowledgeBaseId, name, description, isOfTenant, appId, agentBundleId, graphName, documentCount, version, updatedBy } = message;
   return {
     ...{ knowledgeBaseId, name, description, isOfTenant, appId, agentBundleId, graphName, documentCount, version, updatedBy },
+    bedrock: message.bedrock && { knowledgeBaseId: message.bedrock.knowledgeBaseId, region: message.bedrock.region },
     sizeBytes: Number(message.sizeBytes),
     documents: Object.fromEntries(message.documents.map(({ state, count }) => [enumText(pb.DocumentState, state), count])),
     createdAt: timeText(message.createdAt),

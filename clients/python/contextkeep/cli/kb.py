@@ -30,6 +30,8 @@ def kb() -> None:
     click.option("--of-app", "app_id", default="", help="A wall: keys bound to this app see it. It never changes."),
     click.option("--agent-bundle-id", default="", help="A wall, likewise."),
     click.option("--graph", "graph_name", default="", help="A wall, likewise."),
+    click.option("--bedrock", "bedrock_id", default="", help="Amazon Bedrock's id of a base there, to ask instead."),
+    click.option("--bedrock-region", default="", help="Where that is, such as eu-central-1."),
     name="put",
     group=kb,
     example="contextkeep kb put handbook --of-tenant --description 'How we work'",

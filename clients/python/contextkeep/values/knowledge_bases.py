@@ -21,6 +21,8 @@ class KnowledgeBase(Value):
     app_id: str = ""
     agent_bundle_id: str = ""
     graph_name: str = ""
+    bedrock_id: str = ""  # of Amazon Bedrock: its own id of the base; empty: the documents are here
+    bedrock_region: str = ""
     document_count: int = 0
     size_bytes: int = 0  # that came with them
     documents: Mapping[str, int] = field(default_factory=dict)  # by state; of a base that was read by itself
@@ -40,6 +42,8 @@ class KnowledgeBase(Value):
             app_id=base.app_id,
             agent_bundle_id=base.agent_bundle_id,
             graph_name=base.graph_name,
+            bedrock_id=base.bedrock.knowledge_base_id,
+            bedrock_region=base.bedrock.region,
             document_count=base.document_count,
             size_bytes=base.size_bytes,
             documents={_state(one.state): one.count for one in base.documents},

@@ -2,7 +2,7 @@
 
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
-import { DOCUMENT_STATES, type Document, type DocumentState, type KnowledgeBase, baseOf, documentOf } from "../knowledge-bases.js";
+import { type BedrockBase, DOCUMENT_STATES, type Document, type DocumentState, type KnowledgeBase, baseOf, documentOf } from "../knowledge-bases.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -20,6 +20,8 @@ export interface KnowledgeBaseFields {
   appId?: string;
   agentBundleId?: string;
   graphName?: string;
+  /** One of Amazon Bedrock, which is asked instead. It never changes. */
+  bedrock?: BedrockBase;
 }
 
 /** A document as it is added: bytes, or a record of working memory that it follows. */
@@ -41,11 +43,11 @@ export abstract class KnowledgeBaseCalls extends DefinitionCalls {
    * Write a knowledge base as it is said, whether there was one or not, and return it; its documents stay.
    *
    * @param name What agents name it by, up to 200 characters.
-   * @throws PermissionDenied The key lacks the scope admin, or is bound.
+   * @throws PermissionDenied The key lacks the scope admin, or is bound, or the operator does not list what it names in Bedrock.
    */
   async putKnowledgeBase(name: string, options: KnowledgeBaseFields & WriteOptions = {}): Promise<KnowledgeBase> {
-    const { description, isOfTenant, appId, agentBundleId, graphName } = options;
-    const knowledgeBase = { name, description, isOfTenant, appId, agentBundleId, graphName };
+    const { description, isOfTenant, appId, agentBundleId, graphName, bedrock } = options;
+    const knowledgeBase = { name, description, isOfTenant, appId, agentBundleId, graphName, bedrock };
     const request = { knowledgeBase, requestId: requestId(options) };
     return baseOf((await this.call(method.putKnowledgeBase, request, options)).knowledgeBase!);
   }

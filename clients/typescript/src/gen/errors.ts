@@ -292,6 +292,11 @@ export class AddressRefused extends FailedPrecondition {
   static override readonly reason: string = "ADDRESS_REFUSED";
 }
 
+/** The knowledge base of another service cannot be asked, as that answers now; the message says what is wrong. */
+export class KnowledgeBaseFailed extends FailedPrecondition {
+  static override readonly reason: string = "KNOWLEDGE_BASE_FAILED";
+}
+
 /** The MCP server cannot be asked, as it answers now; the message says what is wrong with it. */
 export class McpServerFailed extends FailedPrecondition {
   static override readonly reason: string = "MCP_SERVER_FAILED";

@@ -24,23 +24,33 @@ DOCUMENT_STATE_INDEXED: DocumentState
 DOCUMENT_STATE_FAILED: DocumentState
 
 class KnowledgeBaseInput(_message.Message):
-    __slots__ = ("name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name")
+    __slots__ = ("name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name", "bedrock")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     IS_OF_TENANT_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    BEDROCK_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     is_of_tenant: bool
     app_id: str
     agent_bundle_id: str
     graph_name: str
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+    bedrock: BedrockKnowledgeBase
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., bedrock: _Optional[_Union[BedrockKnowledgeBase, _Mapping]] = ...) -> None: ...
+
+class BedrockKnowledgeBase(_message.Message):
+    __slots__ = ("knowledge_base_id", "region")
+    KNOWLEDGE_BASE_ID_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    knowledge_base_id: str
+    region: str
+    def __init__(self, knowledge_base_id: _Optional[str] = ..., region: _Optional[str] = ...) -> None: ...
 
 class KnowledgeBase(_message.Message):
-    __slots__ = ("knowledge_base_id", "name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name", "document_count", "size_bytes", "documents", "version", "created_at", "updated_at", "updated_by")
+    __slots__ = ("knowledge_base_id", "name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name", "document_count", "size_bytes", "documents", "version", "created_at", "updated_at", "updated_by", "bedrock")
     KNOWLEDGE_BASE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
@@ -55,6 +65,7 @@ class KnowledgeBase(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
+    BEDROCK_FIELD_NUMBER: _ClassVar[int]
     knowledge_base_id: str
     name: str
     description: str
@@ -69,7 +80,8 @@ class KnowledgeBase(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
-    def __init__(self, knowledge_base_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., document_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., documents: _Optional[_Iterable[_Union[DocumentCount, _Mapping]]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ...) -> None: ...
+    bedrock: BedrockKnowledgeBase
+    def __init__(self, knowledge_base_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., document_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., documents: _Optional[_Iterable[_Union[DocumentCount, _Mapping]]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., bedrock: _Optional[_Union[BedrockKnowledgeBase, _Mapping]] = ...) -> None: ...
 
 class DocumentCount(_message.Message):
     __slots__ = ("state", "count")

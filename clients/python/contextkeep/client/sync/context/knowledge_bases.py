@@ -31,6 +31,8 @@ class KnowledgeBaseCalls(Client):
         app_id: str = "",
         agent_bundle_id: str = "",
         graph_name: str = "",
+        bedrock_id: str = "",
+        bedrock_region: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> KnowledgeBase:
@@ -43,11 +45,13 @@ class KnowledgeBaseCalls(Client):
             app_id: A key that is bound to apps sees it if this is one of them. The walls never change.
             agent_bundle_id: Likewise of an agent bundle.
             graph_name: Likewise of graphs.
+            bedrock_id: Amazon Bedrock's own id of a base there, which is asked instead. It never changes.
+            bedrock_region: Where that is, such as "eu-central-1".
             request_id: A UUID. The same one again changes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            PermissionDenied: the key lacks the scope admin, or is bound.
+            PermissionDenied: the key lacks the scope admin, or is bound, or the operator does not list `bedrock_id`.
         """
         said = bases_pb.KnowledgeBaseInput(
             name=name,
@@ -57,6 +61,8 @@ class KnowledgeBaseCalls(Client):
             agent_bundle_id=agent_bundle_id,
             graph_name=graph_name,
         )
+        if bedrock_id or bedrock_region:
+            said.bedrock.CopyFrom(bases_pb.BedrockKnowledgeBase(knowledge_base_id=bedrock_id, region=bedrock_region))
         request = bases_pb.PutKnowledgeBaseRequest(knowledge_base=said, request_id=messages.new_request_id(request_id))
         response: bases_pb.PutKnowledgeBaseResponse = self.call("PutKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/knowledge_bases.proto.
  */
 export const file_contextkeep_context_v1_knowledge_bases: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2tub3dsZWRnZV9iYXNlcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSKKAQoSS25vd2xlZGdlQmFzZUlucHV0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaXNfb2ZfdGVuYW50GAMgASgIEg4KBmFwcF9pZBgEIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBSABKAkSEgoKZ3JhcGhfbmFtZRgGIAEoCSKLAwoNS25vd2xlZGdlQmFzZRIZChFrbm93bGVkZ2VfYmFzZV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGlzX29mX3RlbmFudBgEIAEoCBIOCgZhcHBfaWQYBSABKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAYgASgJEhIKCmdyYXBoX25hbWUYByABKAkSFgoOZG9jdW1lbnRfY291bnQYCCABKAUSEgoKc2l6ZV9ieXRlcxgJIAEoAxI4Cglkb2N1bWVudHMYCiADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50Q291bnQSDwoHdmVyc2lvbhgLIAEoBRIuCgpjcmVhdGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgp1cGRhdGVkX2J5GA4gASgJIlQKDURvY3VtZW50Q291bnQSNAoFc3RhdGUYASABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50U3RhdGUSDQoFY291bnQYAiABKAUidwoNRG9jdW1lbnRJbnB1dBIMCgRuYW1lGAEgASgJEgsKA3VyaRgCIAEoCRIUCgxjb250ZW50X3R5cGUYAyABKAkSDgoEZGF0YRgEIAEoDEgAEhsKEXdvcmtpbmdfbWVtb3J5X2lkGAUgASgJSABCCAoGc291cmNlIvcCCghEb2N1bWVudBITCgtkb2N1bWVudF9pZBgBIAEoCRIWCg5rbm93bGVkZ2VfYmFzZRgCIAEoCRIMCgRuYW1lGAMgASgJEgsKA3VyaRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSEgoKc2l6ZV9ieXRlcxgGIAEoAxIZChF3b3JraW5nX21lbW9yeV9pZBgHIAEoCRI0CgVzdGF0ZRgIIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRTdGF0ZRINCgVlcnJvchgJIAEoCRIVCg1wYXNzYWdlX2NvdW50GAogASgFEg4KBmlzX2N1dBgLIAEoCBISCgpjcmVhdGVkX2J5GAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInEKF1B1dEtub3dsZWRnZUJhc2VSZXF1ZXN0EkIKDmtub3dsZWRnZV9iYXNlGAEgASgLMiouY29udGV4dGtlZXAuY29udGV4dC52MS5Lbm93bGVkZ2VCYXNlSW5wdXQSEgoKcmVxdWVzdF9pZBgCIAEoCSJZChhQdXRLbm93bGVkZ2VCYXNlUmVzcG9uc2USPQoOa25vd2xlZGdlX2Jhc2UYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2UiJwoXR2V0S25vd2xlZGdlQmFzZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSJZChhHZXRLbm93bGVkZ2VCYXNlUmVzcG9uc2USPQoOa25vd2xlZGdlX2Jhc2UYASABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2UiQgoZTGlzdEtub3dsZWRnZUJhc2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJ1ChpMaXN0S25vd2xlZGdlQmFzZXNSZXNwb25zZRI+Cg9rbm93bGVkZ2VfYmFzZXMYASADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktub3dsZWRnZUJhc2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIj4KGkRlbGV0ZUtub3dsZWRnZUJhc2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSIdChtEZWxldGVLbm93bGVkZ2VCYXNlUmVzcG9uc2UieQoSQWRkRG9jdW1lbnRSZXF1ZXN0EhYKDmtub3dsZWRnZV9iYXNlGAEgASgJEjcKCGRvY3VtZW50GAIgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudElucHV0EhIKCnJlcXVlc3RfaWQYAyABKAkiSQoTQWRkRG9jdW1lbnRSZXNwb25zZRIyCghkb2N1bWVudBgBIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnQijAEKFExpc3REb2N1bWVudHNSZXF1ZXN0EhYKDmtub3dsZWRnZV9iYXNlGAEgASgJEjUKBnN0YXRlcxgCIAMoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRTdGF0ZRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJlChVMaXN0RG9jdW1lbnRzUmVzcG9uc2USMwoJZG9jdW1lbnRzGAEgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWAoVUmVtb3ZlRG9jdW1lbnRSZXF1ZXN0EhYKDmtub3dsZWRnZV9iYXNlGAEgASgJEhMKC2RvY3VtZW50X2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiGAoWUmVtb3ZlRG9jdW1lbnRSZXNwb25zZSqdAQoNRG9jdW1lbnRTdGF0ZRIeChpET0NVTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEhkKFURPQ1VNRU5UX1NUQVRFX1FVRVVFRBABEhoKFkRPQ1VNRU5UX1NUQVRFX1BBUlNJTkcQAhIaChZET0NVTUVOVF9TVEFURV9JTkRFWEVEEAMSGQoVRE9DVU1FTlRfU1RBVEVfRkFJTEVEEARiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2tub3dsZWRnZV9iYXNlcy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSLJAQoSS25vd2xlZGdlQmFzZUlucHV0EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaXNfb2ZfdGVuYW50GAMgASgIEg4KBmFwcF9pZBgEIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBSABKAkSEgoKZ3JhcGhfbmFtZRgGIAEoCRI9CgdiZWRyb2NrGAcgASgLMiwuY29udGV4dGtlZXAuY29udGV4dC52MS5CZWRyb2NrS25vd2xlZGdlQmFzZSJBChRCZWRyb2NrS25vd2xlZGdlQmFzZRIZChFrbm93bGVkZ2VfYmFzZV9pZBgBIAEoCRIOCgZyZWdpb24YAiABKAkiygMKDUtub3dsZWRnZUJhc2USGQoRa25vd2xlZGdlX2Jhc2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIUCgxpc19vZl90ZW5hbnQYBCABKAgSDgoGYXBwX2lkGAUgASgJEhcKD2FnZW50X2J1bmRsZV9pZBgGIAEoCRISCgpncmFwaF9uYW1lGAcgASgJEhYKDmRvY3VtZW50X2NvdW50GAggASgFEhIKCnNpemVfYnl0ZXMYCSABKAMSOAoJZG9jdW1lbnRzGAogAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudENvdW50Eg8KB3ZlcnNpb24YCyABKAUSLgoKY3JlYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdXBkYXRlZF9ieRgOIAEoCRI9CgdiZWRyb2NrGA8gASgLMiwuY29udGV4dGtlZXAuY29udGV4dC52MS5CZWRyb2NrS25vd2xlZGdlQmFzZSJUCg1Eb2N1bWVudENvdW50EjQKBXN0YXRlGAEgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Eb2N1bWVudFN0YXRlEg0KBWNvdW50GAIgASgFIncKDURvY3VtZW50SW5wdXQSDAoEbmFtZRgBIAEoCRILCgN1cmkYAiABKAkSFAoMY29udGVudF90eXBlGAMgASgJEg4KBGRhdGEYBCABKAxIABIbChF3b3JraW5nX21lbW9yeV9pZBgFIAEoCUgAQggKBnNvdXJjZSL3AgoIRG9jdW1lbnQSEwoLZG9jdW1lbnRfaWQYASABKAkSFgoOa25vd2xlZGdlX2Jhc2UYAiABKAkSDAoEbmFtZRgDIAEoCRILCgN1cmkYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEhIKCnNpemVfYnl0ZXMYBiABKAMSGQoRd29ya2luZ19tZW1vcnlfaWQYByABKAkSNAoFc3RhdGUYCCABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50U3RhdGUSDQoFZXJyb3IYCSABKAkSFQoNcGFzc2FnZV9jb3VudBgKIAEoBRIOCgZpc19jdXQYCyABKAgSEgoKY3JlYXRlZF9ieRgMIAEoCRIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJxChdQdXRLbm93bGVkZ2VCYXNlUmVxdWVzdBJCCg5rbm93bGVkZ2VfYmFzZRgBIAEoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuS25vd2xlZGdlQmFzZUlucHV0EhIKCnJlcXVlc3RfaWQYAiABKAkiWQoYUHV0S25vd2xlZGdlQmFzZVJlc3BvbnNlEj0KDmtub3dsZWRnZV9iYXNlGAEgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Lbm93bGVkZ2VCYXNlIicKF0dldEtub3dsZWRnZUJhc2VSZXF1ZXN0EgwKBG5hbWUYASABKAkiWQoYR2V0S25vd2xlZGdlQmFzZVJlc3BvbnNlEj0KDmtub3dsZWRnZV9iYXNlGAEgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Lbm93bGVkZ2VCYXNlIkIKGUxpc3RLbm93bGVkZ2VCYXNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkidQoaTGlzdEtub3dsZWRnZUJhc2VzUmVzcG9uc2USPgoPa25vd2xlZGdlX2Jhc2VzGAEgAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5Lbm93bGVkZ2VCYXNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI+ChpEZWxldGVLbm93bGVkZ2VCYXNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkiHQobRGVsZXRlS25vd2xlZGdlQmFzZVJlc3BvbnNlInkKEkFkZERvY3VtZW50UmVxdWVzdBIWCg5rbm93bGVkZ2VfYmFzZRgBIAEoCRI3Cghkb2N1bWVudBgCIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnRJbnB1dBISCgpyZXF1ZXN0X2lkGAMgASgJIkkKE0FkZERvY3VtZW50UmVzcG9uc2USMgoIZG9jdW1lbnQYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50IowBChRMaXN0RG9jdW1lbnRzUmVxdWVzdBIWCg5rbm93bGVkZ2VfYmFzZRgBIAEoCRI1CgZzdGF0ZXMYAiADKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRvY3VtZW50U3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiZQoVTGlzdERvY3VtZW50c1Jlc3BvbnNlEjMKCWRvY3VtZW50cxgBIAMoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRG9jdW1lbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlgKFVJlbW92ZURvY3VtZW50UmVxdWVzdBIWCg5rbm93bGVkZ2VfYmFzZRgBIAEoCRITCgtkb2N1bWVudF9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJIhgKFlJlbW92ZURvY3VtZW50UmVzcG9uc2UqnQEKDURvY3VtZW50U3RhdGUSHgoaRE9DVU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVET0NVTUVOVF9TVEFURV9RVUVVRUQQARIaChZET0NVTUVOVF9TVEFURV9QQVJTSU5HEAISGgoWRE9DVU1FTlRfU1RBVEVfSU5ERVhFRBADEhkKFURPQ1VNRU5UX1NUQVRFX0ZBSUxFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * What an administrator says of a knowledge base.
@@ -57,6 +57,15 @@ export type KnowledgeBaseInput = Message<"contextkeep.context.v1.KnowledgeBaseIn
    * @generated from field: string graph_name = 6;
    */
   graphName: string;
+
+  /**
+   * Of Amazon Bedrock, which is asked by its Retrieve API; it takes no documents here. Unset: its documents are added by AddDocument. Never
+   * changes. The operator of the service says in BEDROCK_KNOWLEDGE_BASES which ones a tenant may name, as they are asked with the service's
+   * own credentials; any other is PERMISSION_DENIED.
+   *
+   * @generated from field: contextkeep.context.v1.BedrockKnowledgeBase bedrock = 7;
+   */
+  bedrock?: BedrockKnowledgeBase | undefined;
 };
 
 /**
@@ -65,6 +74,34 @@ export type KnowledgeBaseInput = Message<"contextkeep.context.v1.KnowledgeBaseIn
  */
 export const KnowledgeBaseInputSchema: GenMessage<KnowledgeBaseInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_knowledge_bases, 0);
+
+/**
+ * A knowledge base of Amazon Bedrock.
+ *
+ * @generated from message contextkeep.context.v1.BedrockKnowledgeBase
+ */
+export type BedrockKnowledgeBase = Message<"contextkeep.context.v1.BedrockKnowledgeBase"> & {
+  /**
+   * Bedrock's own id of it: 10 letters and digits.
+   *
+   * @generated from field: string knowledge_base_id = 1;
+   */
+  knowledgeBaseId: string;
+
+  /**
+   * Such as "eu-central-1".
+   *
+   * @generated from field: string region = 2;
+   */
+  region: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.BedrockKnowledgeBase.
+ * Use `create(BedrockKnowledgeBaseSchema)` to create a new message.
+ */
+export const BedrockKnowledgeBaseSchema: GenMessage<BedrockKnowledgeBase> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 1);
 
 /**
  * @generated from message contextkeep.context.v1.KnowledgeBase
@@ -147,6 +184,13 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
    * @generated from field: string updated_by = 14;
    */
   updatedBy: string;
+
+  /**
+   * Unset: its documents are here.
+   *
+   * @generated from field: contextkeep.context.v1.BedrockKnowledgeBase bedrock = 15;
+   */
+  bedrock?: BedrockKnowledgeBase | undefined;
 };
 
 /**
@@ -154,7 +198,7 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
  * Use `create(KnowledgeBaseSchema)` to create a new message.
  */
 export const KnowledgeBaseSchema: GenMessage<KnowledgeBase> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 1);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 2);
 
 /**
  * @generated from message contextkeep.context.v1.DocumentCount
@@ -176,7 +220,7 @@ export type DocumentCount = Message<"contextkeep.context.v1.DocumentCount"> & {
  * Use `create(DocumentCountSchema)` to create a new message.
  */
 export const DocumentCountSchema: GenMessage<DocumentCount> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 2);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 3);
 
 /**
  * @generated from message contextkeep.context.v1.DocumentInput
@@ -231,7 +275,7 @@ export type DocumentInput = Message<"contextkeep.context.v1.DocumentInput"> & {
  * Use `create(DocumentInputSchema)` to create a new message.
  */
 export const DocumentInputSchema: GenMessage<DocumentInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 3);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 4);
 
 /**
  * @generated from message contextkeep.context.v1.Document
@@ -325,7 +369,7 @@ export type Document = Message<"contextkeep.context.v1.Document"> & {
  * Use `create(DocumentSchema)` to create a new message.
  */
 export const DocumentSchema: GenMessage<Document> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 4);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 5);
 
 /**
  * @generated from message contextkeep.context.v1.PutKnowledgeBaseRequest
@@ -347,7 +391,7 @@ export type PutKnowledgeBaseRequest = Message<"contextkeep.context.v1.PutKnowled
  * Use `create(PutKnowledgeBaseRequestSchema)` to create a new message.
  */
 export const PutKnowledgeBaseRequestSchema: GenMessage<PutKnowledgeBaseRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 5);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 6);
 
 /**
  * @generated from message contextkeep.context.v1.PutKnowledgeBaseResponse
@@ -364,7 +408,7 @@ export type PutKnowledgeBaseResponse = Message<"contextkeep.context.v1.PutKnowle
  * Use `create(PutKnowledgeBaseResponseSchema)` to create a new message.
  */
 export const PutKnowledgeBaseResponseSchema: GenMessage<PutKnowledgeBaseResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 6);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 7);
 
 /**
  * @generated from message contextkeep.context.v1.GetKnowledgeBaseRequest
@@ -381,7 +425,7 @@ export type GetKnowledgeBaseRequest = Message<"contextkeep.context.v1.GetKnowled
  * Use `create(GetKnowledgeBaseRequestSchema)` to create a new message.
  */
 export const GetKnowledgeBaseRequestSchema: GenMessage<GetKnowledgeBaseRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 7);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 8);
 
 /**
  * @generated from message contextkeep.context.v1.GetKnowledgeBaseResponse
@@ -398,7 +442,7 @@ export type GetKnowledgeBaseResponse = Message<"contextkeep.context.v1.GetKnowle
  * Use `create(GetKnowledgeBaseResponseSchema)` to create a new message.
  */
 export const GetKnowledgeBaseResponseSchema: GenMessage<GetKnowledgeBaseResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 8);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 9);
 
 /**
  * @generated from message contextkeep.context.v1.ListKnowledgeBasesRequest
@@ -420,7 +464,7 @@ export type ListKnowledgeBasesRequest = Message<"contextkeep.context.v1.ListKnow
  * Use `create(ListKnowledgeBasesRequestSchema)` to create a new message.
  */
 export const ListKnowledgeBasesRequestSchema: GenMessage<ListKnowledgeBasesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 9);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 10);
 
 /**
  * @generated from message contextkeep.context.v1.ListKnowledgeBasesResponse
@@ -442,7 +486,7 @@ export type ListKnowledgeBasesResponse = Message<"contextkeep.context.v1.ListKno
  * Use `create(ListKnowledgeBasesResponseSchema)` to create a new message.
  */
 export const ListKnowledgeBasesResponseSchema: GenMessage<ListKnowledgeBasesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 10);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 11);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteKnowledgeBaseRequest
@@ -464,7 +508,7 @@ export type DeleteKnowledgeBaseRequest = Message<"contextkeep.context.v1.DeleteK
  * Use `create(DeleteKnowledgeBaseRequestSchema)` to create a new message.
  */
 export const DeleteKnowledgeBaseRequestSchema: GenMessage<DeleteKnowledgeBaseRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 11);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 12);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteKnowledgeBaseResponse
@@ -477,7 +521,7 @@ export type DeleteKnowledgeBaseResponse = Message<"contextkeep.context.v1.Delete
  * Use `create(DeleteKnowledgeBaseResponseSchema)` to create a new message.
  */
 export const DeleteKnowledgeBaseResponseSchema: GenMessage<DeleteKnowledgeBaseResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 12);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 13);
 
 /**
  * @generated from message contextkeep.context.v1.AddDocumentRequest
@@ -508,7 +552,7 @@ export type AddDocumentRequest = Message<"contextkeep.context.v1.AddDocumentRequ
  * Use `create(AddDocumentRequestSchema)` to create a new message.
  */
 export const AddDocumentRequestSchema: GenMessage<AddDocumentRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 13);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 14);
 
 /**
  * @generated from message contextkeep.context.v1.AddDocumentResponse
@@ -525,7 +569,7 @@ export type AddDocumentResponse = Message<"contextkeep.context.v1.AddDocumentRes
  * Use `create(AddDocumentResponseSchema)` to create a new message.
  */
 export const AddDocumentResponseSchema: GenMessage<AddDocumentResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 14);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 15);
 
 /**
  * @generated from message contextkeep.context.v1.ListDocumentsRequest
@@ -559,7 +603,7 @@ export type ListDocumentsRequest = Message<"contextkeep.context.v1.ListDocuments
  * Use `create(ListDocumentsRequestSchema)` to create a new message.
  */
 export const ListDocumentsRequestSchema: GenMessage<ListDocumentsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 15);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 16);
 
 /**
  * @generated from message contextkeep.context.v1.ListDocumentsResponse
@@ -583,7 +627,7 @@ export type ListDocumentsResponse = Message<"contextkeep.context.v1.ListDocument
  * Use `create(ListDocumentsResponseSchema)` to create a new message.
  */
 export const ListDocumentsResponseSchema: GenMessage<ListDocumentsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 16);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 17);
 
 /**
  * @generated from message contextkeep.context.v1.RemoveDocumentRequest
@@ -610,7 +654,7 @@ export type RemoveDocumentRequest = Message<"contextkeep.context.v1.RemoveDocume
  * Use `create(RemoveDocumentRequestSchema)` to create a new message.
  */
 export const RemoveDocumentRequestSchema: GenMessage<RemoveDocumentRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 17);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 18);
 
 /**
  * @generated from message contextkeep.context.v1.RemoveDocumentResponse
@@ -623,7 +667,7 @@ export type RemoveDocumentResponse = Message<"contextkeep.context.v1.RemoveDocum
  * Use `create(RemoveDocumentResponseSchema)` to create a new message.
  */
 export const RemoveDocumentResponseSchema: GenMessage<RemoveDocumentResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_knowledge_bases, 18);
+  messageDesc(file_contextkeep_context_v1_knowledge_bases, 19);
 
 /**
  * @generated from enum contextkeep.context.v1.DocumentState
