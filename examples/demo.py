@@ -12,10 +12,12 @@ import hashlib
 import json
 import os
 import random
+import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import groupby
@@ -35,6 +37,7 @@ from contextkeep import (
     ContextInput,
     EdgeInput,
     EntityClient,
+    McpTool,
     MessageInput,
     NodeInput,
     PartInput,
@@ -42,6 +45,7 @@ from contextkeep import (
     RecallFilter,
     new_id,
 )
+from contextkeep.errors import McpServerFailed, McpToolNotDeclared
 from service_runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,6 +65,8 @@ NOTES = {
     "second visit.md": "The cough is better. X-ray of the chest: no finding.",
     "diet.md": "Drinks two litres a day. Likes oranges.",
 }
+HANDBOOK = "Patients who are allergic to penicillin get erythromycin, says the handbook."
+TOOL_SERVER = "formulary"
 WIKI_PAGE = "# Allergies\n\nPenicillin gives this patient a rash; erythromycin is tolerated.\n"
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
@@ -105,6 +111,7 @@ def run(chapters: Collection[str]) -> None:
         if "query" in chapters:
             install_providers(folder / "packages")
             os.environ.setdefault("MCP_PORT", str(free_port()))
+            stack.enter_context(tool_server())
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
             services = stack.enter_context(dev.stack(folder, keep=False))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
@@ -371,6 +378,8 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
             "Ward round on Mondays at eight.", key="round", kind="preference", subject_user_id=nurse_id
         )
         context.put_page("Allergies", WIKI_PAGE, memory_ids=[known.memory_id], subject_user_id=nurse_id)
+    put_handbook(context)
+    approve_tool(context)
     with step("which sources are there?"):
         listed = context.list_context_providers()
     print("   ", ", ".join(f"{one.provider_id}{' (installed)' * one.is_installed}" for one in listed))
@@ -382,12 +391,17 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     for hit in found.hits:
         sources = " and ".join(source.ref.partition("/")[0][:30] for source in hit.sources)
         print(f"    {hit.rank}. {hit.score:.2f} {hit.snippet}\n            from {sources}")
-    print("\n    provider       state    hits     ms  why")
+    width = max(len(status.provider_id) for status in found.providers)
+    print(f"\n    {'provider':<{width}} state    hits     ms  why")
     for status in found.providers:
-        row = f"{status.provider_id:<14} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
+        row = f"{status.provider_id:<{width}} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
         print(f"    {row}  {status.reason}")
     states = {one.provider_id: one.state for one in found.providers}
-    if (states["crm"], states["archive"]) != ("error", "timeout") or "penicillin" not in found.hits[0].snippet:
+    tool = next(state for provider_id, state in states.items() if provider_id.startswith(f"mcp-{TOOL_SERVER}-"))
+    if (states["crm"], states["archive"], states["knowledge-base"], tool) != ("error", "timeout", "ok", "ok"):
+        raise SystemExit("a source is not as it should be")
+    families = {source.family for hit in found.hits for source in hit.sources}
+    if not {"knowledge-base", "mcp"} <= families or "penicillin" not in found.hits[0].snippet:
         raise SystemExit("a source is not as it should be")
 
     with step("the same by MCP, at /mcp/query"):
@@ -477,6 +491,51 @@ def harness(context: ContextClient, context_id: str, user_id: str) -> None:
         raise SystemExit("the replay answers otherwise")
     for listed in context.list_source_tests():
         print(f"    kept: {listed.label}, {listed.hit_count} hits{', a replay' * bool(listed.replay_of)}")
+
+
+def put_handbook(context: ContextClient) -> None:
+    """Put a knowledge base for everybody, with a PDF, and wait until that is read."""
+    with step("put a knowledge base for everybody, with a PDF, which is read in a process that can open nothing"):
+        context.put_knowledge_base("handbook", is_of_tenant=True)
+        context.add_document("handbook", pdf(HANDBOOK), name="handbook.pdf")
+        while (document := next(iter(context.list_documents("handbook")))).state in ("queued", "parsing"):
+            time.sleep(0.05)
+    print(f"    {document.name}: {document.state}, {document.passage_count} passage")
+
+
+@contextmanager
+def tool_server() -> Iterator[None]:
+    """Run the MCP server of `examples/tool_server.py` for the block, at an address that the service may connect to."""
+    port = os.environ["DEMO_TOOLS_PORT"] = str(free_port())
+    os.environ["MCP_SERVERS_ALLOWED"] = json.dumps([f"127.0.0.1:{port}"])
+    with subprocess.Popen([sys.executable, str(ROOT / "examples/tool_server.py"), port]) as server:
+        try:
+            yield
+        finally:
+            server.terminate()
+
+
+def approve_tool(context: ContextClient) -> None:
+    """Let one of the two tools of an MCP server be asked; the other one does not say that it only reads."""
+    with step("discover the tools of somebody's MCP server, and approve those that only read"):
+        context.put_mcp_server(TOOL_SERVER, f"http://127.0.0.1:{os.environ['DEMO_TOOLS_PORT']}/mcp")
+        for tool in discovered(context):
+            try:
+                context.approve_mcp_tool(TOOL_SERVER, tool.tool_name, is_default=True)
+            except McpToolNotDeclared as error:
+                print(f"    {tool.tool_name}: refused, {error.message}")
+    for tool in context.list_mcp_tools(server_id=TOOL_SERVER):
+        print(f"    {tool.tool_name}: {tool.state}")
+
+
+def discovered(context: ContextClient) -> Sequence[McpTool]:
+    """Return the tools of the server, once it is up."""
+    for _ in range(200):
+        try:
+            return context.discover_mcp_tools(TOOL_SERVER)
+        except McpServerFailed:
+            time.sleep(0.1)
+    raise SystemExit("the MCP server does not start")
 
 
 def install_providers(folder: Path) -> None:

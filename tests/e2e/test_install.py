@@ -31,6 +31,7 @@ COMMAND = re.compile(r"\bpip install [^`\n#]+(?<=\S)")
 IMPORTS = {
     "azure": "azure.storage.blob.aio",
     "azure-identity": "azure.identity.aio",
+    "bedrock": "botocore.session",
     "cli": "contextkeep.cli.commands",
     "console": "contextkeep_console.serving",
     "documents": "pypdfium2",
