@@ -40,6 +40,7 @@ NAMES_NOTHING = {
     "remove.key",
     "pack_id",  # a count of epochs and messages: its window is what is named
     "page.sources.id",  # whatever its writer says
+    "knowledge_base.bedrock.knowledge_base_id",  # of Amazon's
     "root.id",  # of a node that need not exist, as the next two
     "root.external_id",
     "root.name",

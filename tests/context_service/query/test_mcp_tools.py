@@ -553,7 +553,7 @@ async def test_a_secret_opens_for_its_tenant_and_server_only(world: World):
 
 
 async def test_without_a_key_no_secret_is_stored(postgres: EmbeddedPostgres, tmp_path: Path):
-    async with opened(postgres, tmp_path) as made:
+    async with opened(postgres, tmp_path, secrets_key="") as made:
         world = World(opened=made, mcp_urls={})
         server = {"server_id": "s", "url": "https://tickets.test/mcp"}
         assert (
