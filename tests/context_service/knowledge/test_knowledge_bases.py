@@ -265,7 +265,11 @@ async def test_a_base_of_one_agent_is_not_asked_for_another_and_leaks_in_nothing
     for agent_id in (b, own, ""):
         answer = await bases.ask(word, agent_id=agent_id, expand_refs=[ref])
         (status,) = answer.providers
-        assert (status.state, status.hit_count, status.target) == (query_pb.PROVIDER_STATE_SKIPPED, 0, "")
+        assert (status.state, status.hit_count, status.target) == (
+            query_pb.PROVIDER_STATE_SKIPPED,
+            0,
+            "0 knowledge bases",
+        )
         assert list(answer.hits) == [] and mine not in str(answer)
         assert not answer.expanded[0].is_found and "secret" not in str(answer)
     # Beside one of the tenant nothing of it counts, either.
