@@ -27,7 +27,7 @@ _COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "p
 
 @click.group(epilog="\b\nExample:\n  contextkeep knowledge compile --json")
 def knowledge() -> None:
-    """Pages that are compiled of the graph, and the definitions that say how; docs/knowledge.md has both by example."""
+    """Pages compiled of the graph, and their definitions."""
 
 
 @command(

@@ -28,7 +28,7 @@ AGENT = click.option("--agent", "agent_id", default="", help="For this agent; el
 
 @click.group(epilog="\b\nExample:\n  contextkeep sources list")
 def sources() -> None:
-    """Sources of context query: which there are, and which may be asked."""
+    """Sources of context query: who is asked, and how they fare."""
 
 
 @command(name="list", group=sources, example="contextkeep sources list")
