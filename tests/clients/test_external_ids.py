@@ -49,7 +49,15 @@ WRITES: dict[str, dict[str, Any]] = {
 }
 # Both ends of an edge have their own, and the external id of a context is no node's; the rest write what need not be a
 # node, or take a list. Synced twice, a history answers otherwise: test_syncing.py names it so.
-ELSEWHERE = {"create_edge", "delete_edge", "list_contexts", "sync_history"}
+# A definition is tried on a node that its writer looks at, and a compiled page says the id of the node that it is of.
+ELSEWHERE = {
+    "create_edge",
+    "delete_edge",
+    "list_contexts",
+    "sync_history",
+    "test_definition",
+    "list_compiled_pages",
+}
 NODE_PARAMETERS = {"node_id", "entity_node_id", "root_node_id", "start", "session", "from_node_id"}
 
 

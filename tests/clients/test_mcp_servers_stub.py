@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 
 import grpc
 import pytest
@@ -25,9 +26,12 @@ def tickets() -> Iterator[FakeMcp]:
 
 
 @pytest.fixture
-def server(grpc_stub, tickets) -> pb.McpServer:
+def server(grpc_stub, tickets) -> Iterator[pb.McpServer]:
+    """A server, until the test ends: other tests of the tenant would ask a tool that is asked by default."""
     said = pb.McpServerInput(server_id=f"s{uuid.uuid4().hex}", url=tickets.url)
-    return grpc_stub.PutMcpServer(pb.PutMcpServerRequest(server=said), metadata=METADATA).server
+    yield grpc_stub.PutMcpServer(pb.PutMcpServerRequest(server=said), metadata=METADATA).server
+    with suppress(grpc.RpcError):
+        grpc_stub.DeleteMcpServer(pb.DeleteMcpServerRequest(server_id=said.server_id), metadata=METADATA)
 
 
 @pytest.fixture

@@ -400,6 +400,9 @@ def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) 
         retracting = contexts.RetractMessagesRequest(context_id=context_id, message_ids=[said.message_id])
         done("RetractMessages", retracting)
     done("Pack", packing)
+    for name in ("first", "second"):  # so that its state has two pages
+        entry = windows.StateEntryInput(section="constraint", key=name, text=f"{SECRET} {name}")
+        done("PatchState", windows.PatchStateRequest(window_id=window_id, set=[entry]))
     for _ in range(2):
         done("CreateCheckpoint", windows.CreateCheckpointRequest(window_id=window_id, label=SECRET))
 
