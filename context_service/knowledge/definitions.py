@@ -115,6 +115,8 @@ class Definitions:
         _check_unbound(principal)
         check_name(name)
         _check_version(version, required=True)
+        if request and (answer := await self._requests.answered(self._database.of(principal), request)):
+            return await self._as_answered(name, int(answer["version"]), principal)
         await self.get(name, version, principal=principal)
         # Before it is approved: what changes from then on is not missed.
         await self._graph.start_changes()

@@ -1442,7 +1442,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         bases.RemoveDocumentRequest(knowledge_base=t.base_name, document_id=t.document_id, request_id=t.request_id),
     ],
     "PutDefinition": lambda t: [
-        definitions.PutDefinitionRequest(name=t.definition_name, rules=_defined("another")),
+        definitions.PutDefinitionRequest(name=t.definition_name, rules=_defined("a third")),
         definitions.PutDefinitionRequest(
             name=t.definition_name,
             rules=definitions.DefinitionRules(

@@ -2379,8 +2379,8 @@ export type ForkWindowResponse = Message<"contextkeep.context.v1.ForkWindowRespo
   ref: string;
 
   /**
-   * Of IssueContextKey, for the fork's context alone, with the scopes of both that the caller has. Shown once. Empty: the caller's is of a context
-   * itself; it reaches the fork, too.
+   * Of IssueContextKey, for the fork's context alone, with the scopes of both that the caller has. Shown once: the same request
+   * again answers the same fork, with another key. Empty: the caller's is of a context itself; it reaches the fork, too.
    *
    * @generated from field: string key = 3;
    */
