@@ -32,7 +32,7 @@ ROUNDS = 3
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
 
-# What writes only where more was said than `seeded` says: of folds in context_service/windows/test_preparing.py, of tools
+# What writes only where more was said than `seeded` says. Folds are in context_service/windows/test_preparing.py, tools
 # in context_service/query/test_mcp_tools.py.
 ELSEWHERE = {"CommitFold", "UnapproveMcpTool"}
 
