@@ -18,7 +18,7 @@ import orjson
 
 from context_service.knowledge.document_rows import FOLLOWED, IS_CURRENT, scope_of
 from context_service.knowledge.knowledge_base import Bedrock
-from context_service.retrieval.best import best
+from context_service.retrieval.best import best, few_of_each
 from context_service.retrieval.matching import Row as MatchedRow
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import KNOWLEDGE_BASE, Passages
@@ -215,13 +215,8 @@ class AskedBases:
                 self._passages, self._meaning, scope, text, wanted=is_wanted, limit=2 * FOUND_MAX, principal=principal
             )
             by_meaning = by_meaning or found.by_meaning
-            of_document: dict[int, int] = {}
-            taken: list[tuple[UUID, Ranked]] = []
-            for one in found.ranked:
-                of_document[one.row.seq] = of_document.get(one.row.seq, 0) + 1
-                if of_document[one.row.seq] <= PASSAGES_MAX:
-                    taken.append((base_id, one))
-            of_bases.append(taken[:FOUND_MAX])
+            taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+            of_bases.append([(base_id, one) for one in taken[:FOUND_MAX]])
         # Scores of two bases do not compare.
         places = [one for together in zip_longest(*of_bases) for one in together if one is not None]
         shown = await self._shown(places, [one.name for one in bases], principal)

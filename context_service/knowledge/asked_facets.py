@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 
 from context_service.knowledge.compiled_rows import facet_stale, page_stale, scope_of
 from context_service.knowledge.definition import TRUST, FacetKind
-from context_service.retrieval.best import best
-from context_service.retrieval.matching import Row as MatchedRow
+from context_service.retrieval.best import best, few_of_each
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import BRAIN, Passages
+from context_service.retrieval.ranking import Ranked
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row
 
@@ -112,15 +111,6 @@ class WholeFacet:
     as_of: datetime
 
 
-class _Taken(NamedTuple):
-    """A passage that was found."""
-
-    seq: int
-    ordinal: int
-    score: float
-    cosine: float | None
-
-
 class AskedFacets:
     """Finds them; each time for a principal.
 
@@ -158,25 +148,16 @@ class AskedFacets:
             time_to: Only of those that hold as of before.
             principal: Who asks.
         """
-
-        def is_wanted(row: MatchedRow) -> bool:
-            return True
-
         found = await best(
             self._passages,
             self._meaning,
             scope_of(principal.tenant_id),
             text,
-            wanted=is_wanted,
+            wanted=lambda _: True,  # when it holds is not in its passages
             limit=4 * limit,
             principal=principal,
         )
-        of_facet: dict[int, int] = {}
-        taken: list[_Taken] = []
-        for one in found.ranked:
-            of_facet[one.row.seq] = of_facet.get(one.row.seq, 0) + 1
-            if of_facet[one.row.seq] <= PASSAGES_MAX:
-                taken.append(_Taken(one.row.seq, one.row.ordinal, one.score, one.cosine))
+        taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
         shown = [
             one
             for one in await self._shown(taken, principal)
@@ -191,10 +172,10 @@ class AskedFacets:
             return WholeFacet(title=row.title, heading=row.heading, text=row.text, is_cut=row.is_cut, as_of=row.as_of)
         return None
 
-    async def _shown(self, taken: Sequence[_Taken], principal: Principal) -> list[SaidByFacet]:
+    async def _shown(self, taken: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
         if not taken:
             return []
-        found = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(taken)]
+        found = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(taken)]
         named = {
             "tenant_id": principal.tenant_id,
             "scope_id": scope_of(principal.tenant_id).id,
@@ -213,7 +194,7 @@ def _same(row: Row) -> object:
     return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
 
 
-def _said(row: Row, one: _Taken) -> SaidByFacet:
+def _said(row: Row, one: Ranked) -> SaidByFacet:
     return SaidByFacet(
         page_id=row.page_id,
         definition_name=row.definition_name,

@@ -16,7 +16,7 @@ import orjson
 
 from context_service.knowledge.page import Page, PageName
 from context_service.knowledge.page_rows import CITED, PageRows, scope_of, stale_of
-from context_service.retrieval.best import best
+from context_service.retrieval.best import best, few_of_each
 from context_service.retrieval.matching import Row as MatchedRow
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import WIKI, Passages
@@ -137,12 +137,7 @@ class AskedPages:
             return (time_from is None or row.said_at >= time_from) and (time_to is None or row.said_at < time_to)
 
         found, by_meaning = await self._ranked(text, wanted=is_wanted, limit=2 * limit, principal=principal)
-        of_page: dict[int, int] = {}
-        taken: list[_Taken] = []
-        for one in found:
-            of_page[one.seq] = of_page.get(one.seq, 0) + 1
-            if of_page[one.seq] <= PASSAGES_MAX:
-                taken.append(one)
+        taken = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
         return AskedOfPages(pages=(await self._shown(taken, principal))[:limit], by_meaning=by_meaning)
 
     async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from context_service.retrieval import asking
 from context_service.retrieval.matching import Row
@@ -12,6 +14,8 @@ from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.profiles import DEFAULT, profile
 from context_service.retrieval.ranking import Ranked, ranked
 from service_runtime.auth import Principal
+
+_T = TypeVar("_T")
 
 _SEQ_MAX = 2**63 - 1
 
@@ -71,3 +75,14 @@ async def best(
         limit=limit,
     )
     return Best(ranked=found, by_meaning=near is not None, error=error)
+
+
+def few_of_each(found: Iterable[_T], owner: Callable[[_T], int], *, each_max: int) -> list[_T]:
+    """Return what was found, in its order, `each_max` of each owner: one that says much does not crowd out others."""
+    taken: list[_T] = []
+    of_owner: Counter[int] = Counter()
+    for one in found:
+        of_owner[owner(one)] += 1
+        if of_owner[owner(one)] <= each_max:
+            taken.append(one)
+    return taken
