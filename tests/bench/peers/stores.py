@@ -16,7 +16,7 @@ import psycopg
 from context_service import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, ChatMessage, EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.bench.peers import environment
+from tests.frameworks import environment
 
 NEWEST = 20  # as in worker.py, which imports nothing of ours
 
@@ -116,7 +116,7 @@ def peer(name: str, postgres: EmbeddedPostgres) -> Iterator[Peer]:
     with psycopg.connect(postgres.url(role="postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {database}")
     url = postgres.url(role="postgres", database=database)
-    command = [str(environment.PYTHON), str(Path(__file__).with_name("worker.py")), name, url]
+    command = [str(environment.PINNED.python), str(Path(__file__).with_name("worker.py")), name, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Peer(process, url)

@@ -1,0 +1,291 @@
+"""Sessions of the OpenAI Agents SDK: what was said and done is a context, and can be packed by a window.
+
+    session = ContextSession("thread-1", AsyncContextClient())
+    await Runner.run(agent, "Hello", session=session)
+
+An item becomes a message in our words (texts, files, calls, results, reasoning), so that it is found by recall, seen in
+the console, and read by an agent of another framework. What else the SDK says of an item is kept in the message's
+metadata, so that it comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import mimetypes
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from agents.items import TResponseInputItem
+from agents.memory.session import SessionABC
+from agents.memory.session_settings import SessionSettings
+
+from contextkeep.adapters._threads import Thread
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.errors import WindowClosed, WindowNotFound
+from contextkeep.inputs import ExternalId, MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.values import ChatMessage, Part, Reasoning
+
+SYSTEM = "openai-agents"  # the system of external ids, whose id is that of the session
+_KEY = "openai_agents"  # in the metadata of a message: what of its item our words do not say
+_KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
+_ROLES: Mapping[str, Literal["user", "assistant", "system"]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
+}
+
+
+class ContextSession(SessionABC):
+    """A session that is a context: durable, isolated, found by words and by meaning."""
+
+    session_settings: SessionSettings | None
+
+    def __init__(
+        self,
+        session_id: str,
+        client: AsyncContextClient,
+        *,
+        session_settings: SessionSettings | None = None,
+        subject_user_id: str = "",
+    ) -> None:
+        """Name a session; it is begun by its first item.
+
+        Args:
+            session_id: The caller's own, up to 400 characters. Each tenant, and each user of it, has its own.
+            client: Of the Context Service; it stays the caller's to close.
+            session_settings: Of the SDK: `limit` is how many of the newest items a run sees.
+            subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
+        """
+        self.session_id = session_id
+        self.session_settings = session_settings or SessionSettings()
+        self._thread = Thread(client, ExternalId(SYSTEM, session_id), subject_user_id=subject_user_id)
+
+    async def context_id(self) -> str | None:
+        """Return the id of its context, for recall, windows and the console; None: it has no item yet."""
+        return await self._thread.context_id()
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the items, oldest first.
+
+        Args:
+            limit: Only so many of the newest. None: as `session_settings` say; without a limit all.
+        """
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        if limit is not None and limit <= 0:
+            return []
+        return [item_of(message) for message in await self._thread.messages(newest=limit)]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items in their order, 500 at once, each time all or none."""
+        await self._thread.append([message_of(item) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the newest item back, and return it; None: there is none. It is hidden from all that reads a context."""
+        while newest := await self._thread.messages(newest=1):
+            if await self._thread.retract(newest[0]):
+                return item_of(newest[0])
+        return None
+
+    async def clear_session(self) -> None:
+        """Delete the context with all that it has. The session can be used on, and begins anew."""
+        await self._thread.delete()
+
+
+class PackedSession(ContextSession):
+    """A session whose items are packed by a window: within the model's budget, at step 10,000 as at step 10.
+
+    What a run sees begins with what the run before saw, so that the vendor's prompt cache holds; calls and results stay
+    together; rules, values and decisions of what is left out are told, and the rest has refs. No model is needed.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        client: AsyncContextClient,
+        *,
+        model: str,
+        context_tokens: int = 0,
+        token_budget: float = 0.0,
+        compression_profile: str = "",
+        subject_user_id: str = "",
+    ) -> None:
+        """Name a session.
+
+        Args:
+            session_id: See `ContextSession`.
+            client: Likewise.
+            model: Whose tokens count, such as "gpt-5"; a session has a window for each.
+            context_tokens: What the model takes, with its answer. 0: what is known of it.
+            token_budget: The share of it that the items may have. 0: 0.8. Instructions and tools of the agent are not
+                counted, since the SDK does not say them: leave room for them.
+            compression_profile: What is kept when the window folds. Empty: "general".
+            subject_user_id: See `ContextSession`.
+        """
+        super().__init__(session_id, client, subject_user_id=subject_user_id)
+        self._opening: dict[str, Any] = {
+            "context_tokens": context_tokens,
+            "token_budget": token_budget,
+            "compression_profile": compression_profile,
+        }
+        self._model = model
+        self._window_id: str | None = None
+
+    async def window_id(self) -> str | None:
+        """Return the id of the window, for `expand`, pins and statistics; None: there is no item yet."""
+        context_id = await self.context_id()
+        if context_id is None:
+            self._window_id = None
+        elif self._window_id is None:
+            client, subject = self._thread.client, self._thread.subject_user_id
+            async for one in client.list_windows(context_id, subject_user_id=subject):
+                if one.model == self._model and one.message_format == "openai_responses" and not one.is_closed:
+                    self._window_id = one.window_id
+            if self._window_id is None:
+                opened = await client.open_window(
+                    context_id,
+                    self._model,
+                    message_format="openai_responses",
+                    subject_user_id=subject,
+                    **self._opening,
+                )
+                self._window_id = opened.window_id
+        return self._window_id
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return what the model shall see of the session.
+
+        Args:
+            limit: Instead the newest items as they were, as in `ContextSession`. None: the pack.
+        """
+        if limit is not None:
+            return await super().get_items(limit)
+        window_id = await self.window_id()
+        if window_id is None:
+            return []
+        try:
+            pack = await self._thread.client.pack(window_id, subject_user_id=self._thread.subject_user_id)
+        except (WindowNotFound, WindowClosed):  # somebody cleared the session, or closed its window
+            self._thread.forget()
+            self._window_id = None
+            return await self.get_items()
+        return cast("list[TResponseInputItem]", pack.body.get("input", []))
+
+    async def clear_session(self) -> None:
+        """See `ContextSession`; the window goes with its context."""
+        await super().clear_session()
+        self._window_id = None
+
+
+def message_of(item: TResponseInputItem) -> MessageInput:
+    """Return the message of an item; `item_of` makes it the same item again."""
+    said = dict(cast("Mapping[str, Any]", item))
+    made = _in_our_words(dict(said))
+    if made is None or len(_json(made.metadata)) > _KEPT_BYTES_MAX:
+        return MessageInput(role="assistant", parts=[PartInput(data=said)], metadata={_KEY: {}})
+    return made
+
+
+def _in_our_words(said: dict[str, Any]) -> MessageInput | None:
+    """Return the message of an item, with what is left of it as metadata; None: we have no words for it."""
+    match said.get("type", "message"):
+        case "message" if said.get("role") in _ROLES:
+            return _of_message(said)
+        case "function_call" if _is_object(said.get("arguments")):
+            call = ToolCallInput(id=said.pop("call_id"), name=said.pop("name"), arguments=said.pop("arguments"))
+            return MessageInput(role="assistant", parts=[PartInput(tool_call=call)], metadata={_KEY: said})
+        case "function_call_output" if said.get("output"):
+            result = ToolResultInput(tool_call_id=said.pop("call_id"), content=said.pop("output"))
+            return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: said})
+        case "reasoning":
+            texts = [one.get("text", "") for one in said.get("summary") or ()]
+            block = Reasoning(provider="openai", data_json=_json(said), text="\n\n".join(texts))
+            return MessageInput(role="assistant", parts=[PartInput(reasoning=block)], metadata={_KEY: {}})
+    return None
+
+
+def _of_message(said: dict[str, Any]) -> MessageInput | None:
+    role, content = _ROLES[said["role"]], said.pop("content", None)
+    if not content or not isinstance(content, str | list):
+        return None
+    if isinstance(content, str):
+        return MessageInput(content, role=role, metadata={_KEY: said})
+    pieces = [_piece(dict(block)) for block in content]
+    said["content"] = [left for _, left in pieces]
+    if len(pieces) == 1 and (text := pieces[0][0].text):
+        return MessageInput(text, role=role, metadata={_KEY: said})
+    return MessageInput(role=role, parts=[part for part, _ in pieces], metadata={_KEY: said})
+
+
+def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
+    """Return the part of a piece of content, and what is left of it."""
+    match block.get("type"):
+        case "input_text" | "output_text" if block.get("text"):
+            return PartInput(text=block.pop("text")), block
+        case "input_image" if block.get("image_url"):
+            url = block.pop("image_url")
+            media_type = mimetypes.guess_type(url)[0] or ""  # of a `data:` URL what it says
+            return PartInput(url=url, media_type=media_type if media_type.startswith("image/") else "image/jpeg"), block
+    return PartInput(data=block), {}
+
+
+def item_of(message: ChatMessage) -> TResponseInputItem:
+    """Return the item of a message, as it was; of one that no session wrote, what the SDK says for it."""
+    kept = message.metadata.get(_KEY)
+    item: Any
+    if not isinstance(kept, dict):
+        item = _in_their_words(message)
+    elif not message.parts:
+        pieces = kept.get("content")
+        item = kept | {"content": [pieces[0] | {"text": message.content}] if pieces else message.content}
+    elif "content" in kept:
+        blocks = [_block(part, left) for part, left in zip(message.parts, kept["content"], strict=True)]
+        item = kept | {"content": blocks}
+    else:
+        item = _of_part(message.parts[0]) | kept
+    return cast("TResponseInputItem", item)
+
+
+def _block(part: Part, left: Mapping[str, Any]) -> dict[str, Any]:
+    if part.kind == "text":
+        return {**left, "text": part.text}
+    if part.kind == "url":
+        return {**left, "image_url": part.url}
+    return dict(part.data)
+
+
+def _of_part(part: Part) -> dict[str, Any]:
+    if part.tool_call is not None:
+        call = part.tool_call
+        return {"call_id": call.id, "name": call.name, "arguments": call.arguments_json or "{}"}
+    if part.tool_result is not None:
+        return {"call_id": part.tool_result.tool_call_id, "output": part.tool_result.content}
+    whole: dict[str, Any] = json.loads(part.reasoning.data_json) if part.reasoning is not None else part.data
+    return whole
+
+
+def _in_their_words(message: ChatMessage) -> dict[str, Any]:
+    """Return the item of a message that others wrote."""
+    for part in message.parts:
+        if part.tool_call is not None:
+            return {"type": "function_call", **_of_part(part)}
+        if part.tool_result is not None:
+            output = part.tool_result.content
+            said = _of_part(part) | {"output": output if isinstance(output, str) else _json(output)}
+            return {"type": "function_call_output", **said}
+    texts = [message.content, *(part.text or part.data_json or part.url for part in message.parts)]
+    role = message.role if message.role in ("user", "system") else "assistant"
+    return {"role": role, "content": "\n\n".join(text for text in texts if text)}
+
+
+def _is_object(text: Any) -> bool:
+    """Return whether a model's arguments are an object, as they are where nothing went wrong."""
+    try:
+        return isinstance(text, str) and isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,176 @@
+"""Sessions of the OpenAI Agents SDK, and the SDK's own runner on them, with a model that follows a script."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from agents import Agent, Model, ModelResponse, Runner, Usage, function_tool
+from agents.memory import SQLiteSession
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+from contextkeep import AsyncContextClient, MessageInput
+from contextkeep.adapters.openai_agents import ContextSession, PackedSession
+
+USER = {"role": "user", "content": "Where is order 4711?"}
+ITEMS: list[Any] = [
+    USER,
+    {"role": "developer", "content": "Be short."},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And this?"}]},
+    {
+        "type": "message",
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "What is on it?"},
+            {"type": "input_image", "detail": "auto", "image_url": "https://example.org/a.png"},
+            {"type": "input_file", "file_id": "file-1"},
+        ],
+    },
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Look it up."}]},
+    {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "find",
+        "arguments": '{"order": 4711}',
+        "status": "completed",
+    },
+    {"type": "function_call_output", "call_id": "c1", "output": "At the harbour."},
+    {"type": "function_call", "call_id": "c2", "name": "find", "arguments": '{"order": 47'},
+    {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "no JSON"}]},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "harbour"}},
+    {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "At the harbour. ⚓", "annotations": [], "logprobs": []}],
+    },
+    {"role": "assistant", "content": ""},
+    {"role": "user", "content": "<b>\u202eabc & 'quoted'\r\n\t</b>"},
+]
+
+
+class Scripted(Model):
+    """Answers what the script says, and remembers what it was shown."""
+
+    def __init__(self, script: list[Any]) -> None:
+        self.script = script
+        self.shown: list[list[Any]] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:
+        self.shown.append(input)
+        return ModelResponse(output=[self.script.pop(0)], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+
+def said(text: str) -> ResponseOutputMessage:
+    piece = ResponseOutputText(type="output_text", text=text, annotations=[])
+    return ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[piece])
+
+
+def called(name: str, arguments: str, call_id: str) -> ResponseFunctionToolCall:
+    return ResponseFunctionToolCall(type="function_call", name=name, arguments=arguments, call_id=call_id)
+
+
+@function_tool
+def find(order: int) -> str:
+    """Say where an order is."""
+    return f"Order {order} is at the harbour. " + "Waves. " * 400
+
+
+async def test_items_come_back_as_they_were_and_as_the_sdks_own_session_has_them(client: AsyncContextClient, name: str):
+    ours, theirs = ContextSession(name, client), SQLiteSession(name)
+    for session in (ours, theirs):
+        assert await session.get_items() == []
+        assert await session.pop_item() is None
+        await session.add_items([])
+        await session.add_items(ITEMS)
+    assert await ours.get_items() == await theirs.get_items() == ITEMS
+    for limit in (0, 1, 3, 100):
+        assert await ours.get_items(limit) == await theirs.get_items(limit)
+    assert await ours.pop_item() == await theirs.pop_item() == ITEMS[-1]
+    assert await ours.get_items() == await theirs.get_items() == ITEMS[:-1]
+
+
+async def test_another_process_goes_on_and_a_cleared_session_begins_anew(client: AsyncContextClient, name: str):
+    first, second = ContextSession(name, client), ContextSession(name, client)
+    await first.add_items([USER])
+    assert await second.get_items() == [USER]
+    await second.clear_session()
+    await second.clear_session()
+    assert await first.get_items() == []
+    await first.add_items(ITEMS[1:2])
+    assert await ContextSession(name, client).get_items() == ITEMS[1:2]
+
+
+async def test_more_than_one_call_writes_is_written_in_its_order(client: AsyncContextClient, name: str):
+    session = ContextSession(name, client)
+    items: list[Any] = [{"role": "user", "content": f"number {n}"} for n in range(1_101)]
+    await session.add_items(items)
+    assert await session.get_items() == items
+    assert await session.get_items(700) == items[-700:]
+
+
+async def test_a_runner_goes_on_from_its_session_and_others_read_what_it_did(client: AsyncContextClient, name: str):
+    session = ContextSession(name, client)
+    model = Scripted([called("find", '{"order":4711}', "c1"), said("At the harbour."), said("You are welcome.")])
+    agent = Agent(name="clerk", model=model, tools=[find])
+    assert (await Runner.run(agent, "Where is order 4711?", session=session)).final_output == "At the harbour."
+    assert (await Runner.run(agent, "Thanks", session=ContextSession(name, client))).final_output == "You are welcome."
+    assert [item.get("type", "message") for item in model.shown[-1]] == [
+        *("message", "function_call", "function_call_output", "message", "message")
+    ]
+    context_id = await session.context_id()
+    assert context_id is not None
+    recalled = await client.recall(context_id, "where is the order?")
+    assert any("harbour" in item.text for item in recalled.items)
+    await client.send_message(MessageInput("It was delivered.", role="assistant"), context_id)
+    assert (await session.get_items())[-1] == {"role": "assistant", "content": "It was delivered."}
+
+
+async def test_a_packed_session_stays_within_its_budget_with_pairs_whole(client: AsyncContextClient, name: str):
+    """And what a run sees begins with what the one before saw, but where it folded."""
+    session = PackedSession(name, client, model="gpt-5", context_tokens=12_000)
+    turns = 30
+    script = [one for n in range(turns) for one in (called("find", f'{{"order":{n}}}', f"c{n}"), said(f"Found {n}."))]
+    model = Scripted(script)
+    agent = Agent(name="clerk", model=model, tools=[find])
+    await session.add_items([{"role": "user", "content": "Never promise a date."}])
+    for n in range(turns):
+        await Runner.run(agent, f"Where is order {n}?", session=session)
+    whole = await ContextSession(name, client).get_items()
+    assert len(whole) == 1 + 4 * turns
+    for shown in model.shown:
+        assert len(str(shown)) < 9_600 * 5
+        calls = [one["call_id"] for one in shown if one.get("type") == "function_call"]
+        results = [one["call_id"] for one in shown if one.get("type") == "function_call_output"]
+        assert calls == results
+    first = [shown for shown in model.shown if shown[-1].get("role") == "user"]
+    kept = sum(after[: len(before) - 1] == before[:-1] for before, after in itertools.pairwise(first))
+    assert turns * 0.8 <= kept < turns - 1
+    assert "Never promise a date." in str(model.shown[-1])
+    assert (await session.get_items(2)) == whole[-2:]
+    assert await session.window_id() == await PackedSession(name, client, model="gpt-5").window_id()
+
+
+async def test_a_packed_session_that_was_cleared_elsewhere_begins_anew(client: AsyncContextClient, name: str):
+    session = PackedSession(name, client, model="gpt-5")
+    assert await session.get_items() == []
+    await session.add_items([USER])
+    assert await session.get_items() == [USER]
+    await ContextSession(name, client).clear_session()
+    assert await session.get_items() == []
+    await session.add_items(ITEMS[2:3])
+    assert "And this?" in str(await session.get_items())
+
+
+@pytest.mark.parametrize("user", ["", "somebody"])
+async def test_sessions_of_users_are_apart(client: AsyncContextClient, name: str, user: str):
+    mine = ContextSession(name, client, subject_user_id=user)
+    await mine.add_items([USER])
+    assert await ContextSession(name, client, subject_user_id="somebody else").get_items() == []
