@@ -1,0 +1,726 @@
+"""Checkpoints of LangGraph: a thread is a context, and what its steps said is a conversation that is found.
+
+    with ContextClient() as client:
+        graph = builder.compile(checkpointer=ContextSaver(client))
+
+A thread has one context with the elements of its lists, such as its messages, each once (`_langgraph_lists`), and one
+for each namespace with its checkpoints, what tasks wrote, and all other values. The latter name the former: so
+a process that dies between the two leaves messages that no checkpoint has, and no checkpoint without its messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import builtins
+import hashlib
+import heapq
+import json
+import math
+import random
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    PendingWrite,
+    get_checkpoint_id,
+    get_serializable_checkpoint_metadata,
+    writes_sort_key,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from contextkeep.adapters._langgraph_lists import KEY, UNSEEN, Lists, carrying, item_of, messages_of, value_of
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import ContextNotFound, MessageNotFound
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput
+from contextkeep.values import ChatMessage
+
+SYSTEM = "langgraph"  # of the external id of a thread's conversation, whose id is the thread's
+STATE_SYSTEM = "langgraph-state"  # of that of a namespace's checkpoints
+
+_AT_ONCE = 500  # messages that one call writes, reads or retracts
+_CHARACTERS_AT_ONCE = 1_500_000
+_FEW = 16
+_INLINE_MAX = 1_000  # characters of a text that stands in its checkpoint
+_SETTLED = timedelta(minutes=1)
+_THREADS_MAX = 64  # whose lists stay in memory, the last ones used
+_KNOWN_MAX = 1_000  # checkpoints of a namespace that are known to be stored
+_WAITING_MAX = 1_000  # checkpoints of a namespace for which writes wait
+_STRATEGIES = ("keep_latest", "delete")
+
+
+class ContextSaver(BaseCheckpointSaver[str]):
+    """A checkpointer, sync and async, for any number of threads at once."""
+
+    def __init__(
+        self, client: ContextClient, *, serde: SerializerProtocol | None = None, subject_user_id: str = ""
+    ) -> None:
+        """Take a client; nothing is to be set up.
+
+        Args:
+            client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
+            serde: Of LangGraph. None: its own, with JSON and msgpack.
+            subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
+        """
+        super().__init__(serde=serde)
+        self._client = client
+        self._subject = subject_user_id
+        self._logs: OrderedDict[str, _Log] = OrderedDict()
+        self._lists: OrderedDict[str, Lists] = OrderedDict()
+        self._lock = threading.Lock()  # over these two; never held while a call is made
+
+    # -- what is read --
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that a config names, or the newest of its thread and namespace; None: there is none."""
+        thread_id, namespace = _named(config)
+        log = self._state(thread_id, namespace)
+        checkpoint_id = get_checkpoint_id(config)
+        if checkpoint_id is None:
+            found = next(_checkpoints(log.newest_first()), None)
+        else:
+            message = log.get(_checkpoint_message_id(checkpoint_id))
+            found = None
+            if message is not None:
+                behind = log.oldest_first(seq_from=message.seq + 1)
+                found = _Found(message, [one for one in behind if _about(one).get("write_of") == checkpoint_id])
+        return None if found is None else self._tuple(thread_id, namespace, log, found)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield checkpoints, the newest first.
+
+        Args:
+            config: Of which thread, namespace and checkpoint, as far as it says. None: of all.
+            filter: What their metadata must have.
+            before: Only those that are older than the one it names.
+            limit: So many at most. None: all.
+        """
+        wanted = None if config is None else get_checkpoint_id(config)
+        upto = None if before is None else get_checkpoint_id(before)
+        logs = list(self._states(config))
+        streams = [((one, log) for one in _checkpoints(log.newest_first())) for log in logs]
+        count = 0
+        for found, log in heapq.merge(*streams, key=lambda pair: pair[0].checkpoint_id, reverse=True):
+            if limit is not None and count >= limit:
+                return
+            if wanted is not None and found.checkpoint_id != wanted:
+                continue
+            if upto is not None and found.checkpoint_id >= upto:
+                continue
+            if filter and not _has(found.metadata, filter):
+                continue
+            count += 1
+            yield self._tuple(log.thread_id, log.namespace, log, found)
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what each channel got since its last snapshot, along the ancestors of a checkpoint, in one reading."""
+        writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
+        seeds: dict[str, Any] = {}
+        target = self.get_tuple(config) if channels else None
+        if target is not None and target.parent_config is not None:
+            thread_id, namespace = _named(config)
+            log = self._state(thread_id, namespace)
+            wanted = get_checkpoint_id(target.parent_config)
+            for found in _checkpoints(log.newest_first()):
+                if found.checkpoint_id != wanted:
+                    continue
+                pending = self._writes(log, found)
+                values = self._values(thread_id, log, found, only=set(channels) - set(seeds))
+                for channel in channels:
+                    if channel not in seeds:
+                        writes[channel] += [one for one in reversed(pending) if one[1] == channel]
+                seeds |= values
+                wanted = found.parent_id
+                if wanted is None or len(seeds) == len(writes):
+                    break
+        return {
+            channel: DeltaChannelHistory(writes=got[::-1], **({"seed": seeds[channel]} if channel in seeds else {}))
+            for channel, got in writes.items()
+        }
+
+    # -- what is written --
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint, and return the config that names it."""
+        thread_id, namespace = _named(config)
+        log = self._state(thread_id, namespace)
+        said, values = self._stored(thread_id, log, checkpoint, new_versions)
+        kept: dict[str, Any] = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+        told = get_serializable_checkpoint_metadata(config, metadata)
+        body = {"checkpoint": kept, "metadata": told, "values": values, "parent_id": get_checkpoint_id(config)}
+        message = MessageInput(
+            role="tool",
+            message_id=_checkpoint_message_id(checkpoint["id"]),
+            parts=[PartInput(data=body, metadata=UNSEEN)],
+            metadata={KEY: {"checkpoint": checkpoint["id"]}},
+        )
+        log.append_checkpoint([*said, message], checkpoint["id"])
+        return _config(thread_id, namespace, checkpoint["id"])
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote on the way to the next checkpoint; the same task again changes nothing."""
+        thread_id, namespace = _named(config)
+        checkpoint_id = config["configurable"]["checkpoint_id"]
+        said: list[MessageInput] = []
+        for place, (channel, value) in enumerate(writes):
+            about = {
+                "write_of": checkpoint_id,
+                "task": task_id,
+                "path": task_path,
+                "place": WRITES_IDX_MAP.get(channel, place),
+                "channel": channel,
+            }
+            kind, data = self.serde.dumps_typed(value)
+            said += carrying(kind, data, about)
+        if said:
+            self._state(thread_id, namespace).append_writes(said, checkpoint_id)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete all that a thread has; there is a receipt of it."""
+        found = self._client.list_contexts(
+            metadata_contains={KEY: {"thread": str(thread_id)}}, subject_user_id=self._subject
+        )
+        for context_id in [one.context_id for one in found]:
+            self._client.delete_context(context_id, now=True, subject_user_id=self._subject)
+        with self._lock:
+            self._lists.pop(str(thread_id), None)
+            self._logs = OrderedDict((name, one) for name, one in self._logs.items() if one.thread_id != str(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of runs, with what they wrote and what only they had. It reads all threads."""
+        runs = set(run_ids)
+        for thread_id in {log.thread_id for log in self._states(None)} if runs else ():
+            self._retract(thread_id, lambda _, found: found.metadata.get("run_id") in runs)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete old checkpoints, with what only they had.
+
+        Args:
+            thread_ids: Whose.
+            strategy: "keep_latest": all but the newest of each namespace; "delete": all.
+
+        Raises:
+            ValueError: there is no such strategy.
+            NotImplementedError: a thread has a `DeltaChannel`, whose old checkpoints are its value.
+        """
+        if strategy not in _STRATEGIES:
+            raise ValueError(f"strategy is {strategy!r}; one of {', '.join(_STRATEGIES)} is wanted")
+        for thread_id in map(str, thread_ids):
+            if strategy == "delete":
+                self.delete_thread(thread_id)
+                continue
+
+            def is_old(place: int, found: _Found) -> bool:
+                if {"counters_since_delta_snapshot", "delta_writes_versioned"} & found.metadata.keys():
+                    raise NotImplementedError("keep_latest can't prune a thread that has a DeltaChannel")
+                return place > 0
+
+            self._retract(thread_id, is_old)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all that a thread has to another one, which has nothing yet."""
+        source, target = str(source_thread_id), str(target_thread_id)
+        lists = self._conversation(source)
+        states = list(self._states({"configurable": {"thread_id": source}}))
+        for log, to in [
+            (lists, self._conversation(target)),
+            *((one, self._state(target, one.namespace)) for one in states),
+        ]:
+            to.append(_again(message) for message in log.oldest_first())
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Return the version behind another one; a part at random keeps branches apart."""
+        number = 0 if current is None else int(str(current).split(".")[0])
+        return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - no secret
+
+    # -- the same, awaited --
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `get_tuple`."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """See `list`."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (one := await asyncio.to_thread(next, found, None)) is not None:
+            yield one
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `get_delta_channel_history`."""
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `put`."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """See `put_writes`."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """See `delete_thread`."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """See `delete_for_runs`."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """See `prune`."""
+        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """See `copy_thread`."""
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    # -- where it is --
+
+    def _state(self, thread_id: str, namespace: str) -> _Log:
+        """Return the log of a namespace's checkpoints."""
+        about = {"thread": thread_id, "of": "state", "namespace": namespace}
+        name = json.dumps([thread_id, namespace])
+        return self._log(ExternalId(STATE_SYSTEM, name if len(name) <= 400 else _digest(name)), about)
+
+    def _conversation(self, thread_id: str) -> _Log:
+        """Return the log of a thread's lists."""
+        name = thread_id if len(thread_id) <= 400 else _digest(thread_id)
+        return self._log(ExternalId(SYSTEM, name), {"thread": thread_id, "of": "lists"})
+
+    def _log(self, name: ExternalId, about: Mapping[str, str]) -> _Log:
+        with self._lock:
+            log = self._logs.setdefault(f"{name.system}/{name.id}", _Log(self._client, self._subject, name, about))
+            self._logs.move_to_end(f"{name.system}/{name.id}")
+            while len(self._logs) > _THREADS_MAX * 4:
+                self._logs.popitem(last=False)
+            return log
+
+    def _states(self, config: RunnableConfig | None) -> Iterator[_Log]:
+        """Yield the logs that a config may mean: of a namespace, a thread, or all."""
+        said = {} if config is None else config["configurable"]
+        if said.get("checkpoint_ns") is not None:
+            yield self._state(str(said["thread_id"]), said["checkpoint_ns"])
+            return
+        about = {"of": "state"} | ({"thread": str(said["thread_id"])} if said else {})
+        found = self._client.list_contexts(metadata_contains={KEY: about}, subject_user_id=self._subject)
+        for context in found:
+            of = context.metadata[KEY]
+            yield self._state(of["thread"], of["namespace"])
+
+    # -- what is stored --
+
+    def _stored(
+        self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
+    ) -> tuple[Sequence[MessageInput], dict[str, Any]]:
+        """Store the lists of a checkpoint; return the messages of its other values, and where each of all is."""
+        said: list[MessageInput] = []
+        values: dict[str, Any] = {}
+        for channel, value in checkpoint["channel_values"].items():
+            key = _digest(json.dumps([log.namespace, channel, checkpoint["channel_versions"].get(channel)]))
+            if _is_inline(value):
+                values[channel] = {"value": value}
+            elif type(value) is list and value:
+                values[channel] = {"list": key}
+                if channel in new_versions:
+                    self._store_list(thread_id, (log.namespace, channel), key, value)
+            else:
+                values[channel] = {"at": key}
+                if channel in new_versions and log.get(_value_message_id(key)) is None:
+                    kind, data = self.serde.dumps_typed(value)
+                    said += carrying(kind, data, {"at": key}, message_id=_value_message_id(key))
+        return said, values
+
+    def _store_list(self, thread_id: str, channel: tuple[str, str], key: str, value: Sequence[Any]) -> None:
+        made = [item_of(one, self.serde) for one in value]
+        log, lists = self._conversation(thread_id), self._lists_of(thread_id)
+        with lists.lock:
+            if key not in lists:
+                on, keep, added = lists.add(key, made, lists.near(channel))
+                try:
+                    log.append(messages_of(key, on, keep, added))
+                except BaseException:
+                    lists.forget(key)
+                    raise
+            lists.latest[channel] = key
+
+    def _lists_of(self, thread_id: str, keys: Iterable[str] = ()) -> Lists:
+        """Return the lists of a thread, read until these are among them, or to the end."""
+        log = self._conversation(thread_id)
+        with self._lock:
+            lists = self._lists.setdefault(thread_id, Lists())
+            self._lists.move_to_end(thread_id)
+            while len(self._lists) > _THREADS_MAX:
+                self._lists.popitem(last=False)
+        with lists.lock:
+            if lists.context_id != (context_id := log.context_id()):
+                lists.begin(context_id)
+            if any(key not in lists for key in keys):
+                for message in log.oldest_first(seq_from=lists.read_seq + 1):
+                    lists.read(message, lambda one: _payload(log, one))
+        return lists
+
+    def _tuple(self, thread_id: str, namespace: str, log: _Log, found: _Found) -> CheckpointTuple:
+        log.know(found.checkpoint_id)
+        values = self._values(thread_id, log, found)
+        return CheckpointTuple(
+            _config(thread_id, namespace, found.checkpoint_id),
+            {**found.body["checkpoint"], "channel_values": values},
+            found.metadata,
+            None if found.parent_id is None else _config(thread_id, namespace, found.parent_id),
+            self._writes(log, found),
+        )
+
+    def _values(self, thread_id: str, log: _Log, found: _Found, *, only: set[str] | None = None) -> dict[str, Any]:
+        """Return the values of a checkpoint's channels, or of some of them, as far as it has them."""
+        stored = {name: at for name, at in found.body["values"].items() if only is None or name in only}
+        lists = self._lists_of(thread_id, [at["list"] for at in stored.values() if "list" in at])
+        values: dict[str, Any] = {}
+        for channel, at in stored.items():
+            if "value" in at:
+                values[channel] = at["value"]
+            elif "list" in at:
+                with lists.lock:
+                    if at["list"] in lists:
+                        values[channel] = [value_of(one, self.serde) for one in lists.items(at["list"])]
+                        lists.latest[log.namespace, channel] = at["list"]
+            elif (message := log.get(_value_message_id(at["at"]))) is not None:
+                values[channel] = self.serde.loads_typed(_payload(log, message))
+        return values
+
+    def _writes(self, log: _Log, found: _Found) -> builtins.list[PendingWrite]:
+        """Return what tasks wrote behind a checkpoint, in the order in which a run applies it."""
+        kept: dict[tuple[str, str, int], ChatMessage] = {}
+        for message in sorted(found.writes, key=lambda one: one.seq):
+            about = _about(message)
+            name = writes_sort_key(about["path"], about["task"], about["place"])
+            if about["place"] < 0 or name not in kept:  # of an error, an interrupt, a resume the last one counts
+                kept[name] = message
+        return [
+            (about["task"], about["channel"], self.serde.loads_typed(_payload(log, kept[name])))
+            for name in sorted(kept)
+            for about in [_about(kept[name])]
+        ]
+
+    def _retract(self, thread_id: str, is_doomed: Callable[[int, _Found], bool]) -> None:
+        """Retract checkpoints of a thread, what was written behind them, and the values that no other one has."""
+        kept_lists: set[str] = set()
+        some = False
+        for log in list(self._states({"configurable": {"thread_id": thread_id}})):
+            every = list(_checkpoints(log.newest_first()))
+            doomed = [found for place, found in enumerate(every) if is_doomed(place, found)]
+            kept = [at for found in every if found not in doomed for at in found.body["values"].values()]
+            kept_lists |= {at["list"] for at in kept if "list" in at}
+            if doomed:
+                some = True
+                gone = {message.message_id for found in doomed for message in (found.message, *found.writes)}
+                kept_values = {at["at"] for at in kept if "at" in at}
+                log.retract(
+                    one
+                    for one in log.oldest_first()
+                    if one.message_id in gone or _about(one).get("at", "") in _others(one, kept_values)
+                )
+        if not some:
+            return
+        lists = self._lists_of(thread_id, ["all of them"])
+        with lists.lock:
+            reached = lists.reached(kept_lists)
+            conversation = self._conversation(thread_id)
+            # What was written just now may be of a checkpoint that is stored next.
+            old = datetime.now(UTC) - _SETTLED
+            conversation.retract(
+                one
+                for one in conversation.oldest_first()
+                if "list" in _about(one) and _about(one)["list"] not in reached and one.created_at < old
+            )
+            lists.begin(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """A checkpoint as it is stored, and the messages of what was written behind it."""
+
+    message: ChatMessage
+    writes: list[ChatMessage]
+
+    @property
+    def checkpoint_id(self) -> str:
+        """Return its id."""
+        return str(_about(self.message)["checkpoint"])
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return what is stored of it."""
+        body: dict[str, Any] = self.message.parts[0].data
+        return body
+
+    @property
+    def metadata(self) -> CheckpointMetadata:
+        """Return its metadata."""
+        metadata: CheckpointMetadata = self.body["metadata"]
+        return metadata
+
+    @property
+    def parent_id(self) -> str | None:
+        """Return the id of the checkpoint that it came from."""
+        parent_id: str | None = self.body["parent_id"]
+        return parent_id
+
+
+class _Log:
+    """A context of a thread: found by its external id, begun by its first message."""
+
+    def __init__(self, client: ContextClient, subject: str, name: ExternalId, about: Mapping[str, str]) -> None:
+        self.thread_id = about["thread"]
+        self.namespace = about.get("namespace", "")
+        self._client = client
+        self._subject = subject
+        self._name = name
+        self._about = about
+        self._context_id: str | None = None
+        self._lock = threading.Lock()  # over the next two; never held while a call is made
+        self._known: OrderedDict[str, None] = OrderedDict()  # checkpoints that are stored
+        self._waiting: OrderedDict[str, list[MessageInput]] = OrderedDict()  # what goes behind those that are not
+
+    def context_id(self) -> str | None:
+        """Return its id; None: nothing was written yet."""
+        if self._context_id is None:
+            listed = self._client.get_contexts_by_external_id(self._name, subject_user_id=self._subject)
+            # A user sees what is nobody's, too; what it writes goes to its own.
+            found = [one for one in listed if self._subject in ("", one.owner_user_id)]
+            self._context_id = min(found, key=lambda one: not one.owner_user_id).context_id if found else None
+        return self._context_id
+
+    def append(self, said: Iterable[MessageInput]) -> None:
+        """Write messages in their order: in one call as many as fit one, all or none."""
+        some: list[MessageInput] = []
+        size = 0
+        for message in said:
+            takes = len(message.content) + sum(len(str(part.data)) for part in message.parts if part.data is not None)
+            if some and (len(some) == _AT_ONCE or size + takes > _CHARACTERS_AT_ONCE):
+                self._append(some)
+                some, size = [], 0
+            some.append(message)
+            size += takes
+        if some:
+            self._append(some)
+
+    def _append(self, said: list[MessageInput]) -> None:
+        sent = self._client.append_messages(
+            said,
+            get_or_create=self._name,
+            context=ContextInput(metadata={KEY: dict(self._about)}),
+            subject_user_id=self._subject,
+        )
+        self._context_id = sent[0].context_id
+
+    def append_checkpoint(self, said: Iterable[MessageInput], checkpoint_id: str) -> None:
+        """Write a checkpoint, and behind it what waits for it."""
+        self.append(said)
+        with self._lock:
+            self._know(checkpoint_id)
+            waiting = self._waiting.pop(checkpoint_id, [])
+        self.append(waiting)
+
+    def append_writes(self, said: list[MessageInput], checkpoint_id: str) -> None:
+        """Write what a task wrote behind a checkpoint, once that is stored.
+
+        A run saves in the background, its writes at once and its checkpoints one after the other; in front of its
+        checkpoint a write would not be found. One whose checkpoint is never stored is of no use to anybody.
+        """
+        with self._lock:
+            known = checkpoint_id in self._known
+        if not known and self.get(_checkpoint_message_id(checkpoint_id)) is not None:
+            with self._lock:
+                self._know(checkpoint_id)
+        with self._lock:
+            if checkpoint_id not in self._known:
+                self._waiting.setdefault(checkpoint_id, []).extend(said)
+                while len(self._waiting) > _WAITING_MAX:
+                    self._waiting.popitem(last=False)
+                return
+        self.append(said)
+
+    def know(self, checkpoint_id: str) -> None:
+        """Remember that a checkpoint is stored."""
+        with self._lock:
+            self._know(checkpoint_id)
+
+    def _know(self, checkpoint_id: str) -> None:
+        self._known[checkpoint_id] = None
+        while len(self._known) > _KNOWN_MAX:
+            self._known.popitem(last=False)
+
+    def oldest_first(self, *, seq_from: int = 1) -> Iterator[ChatMessage]:
+        """Yield its messages from a `seq` on."""
+        yield from self._listed(seq_from=seq_from, page_size=_AT_ONCE)
+
+    def newest_first(self) -> Iterator[ChatMessage]:
+        """Yield its messages from the last one back: a few at first, since few are mostly enough."""
+        last = 0
+        for message in islice(self._listed(newest_first=True, page_size=_FEW), _FEW):
+            last = message.seq
+            yield message
+        if last > 1:
+            yield from self._listed(newest_first=True, seq_to=last - 1, page_size=_AT_ONCE)
+
+    def _listed(self, **how: Any) -> Iterator[ChatMessage]:
+        context_id = self.context_id()
+        if context_id is None:
+            return
+        try:
+            yield from self._client.list_messages(context_id, subject_user_id=self._subject, **how)
+        except ContextNotFound:  # another process deleted it
+            self._context_id = None
+
+    def get(self, message_id: str) -> ChatMessage | None:
+        """Return a message; None: there is none."""
+        context_id = self.context_id()
+        if context_id is None:
+            return None
+        try:
+            return self._client.get_message(context_id, message_id, subject_user_id=self._subject)
+        except MessageNotFound:
+            return None
+        except ContextNotFound:
+            self._context_id = None
+            return None
+
+    def retract(self, messages: Iterable[ChatMessage]) -> None:
+        """Hide messages for good."""
+        left = iter([message.message_id for message in messages])
+        while some := list(islice(left, _AT_ONCE)):
+            context_id = self.context_id()
+            assert context_id is not None, "they were read from it"
+            self._client.retract_messages(context_id, some, subject_user_id=self._subject)
+
+
+def _checkpoints(newest_first: Iterable[ChatMessage]) -> Iterator[_Found]:
+    """Yield checkpoints, the newest first, with what was written behind them."""
+    writes: dict[str, list[ChatMessage]] = {}
+    for message in newest_first:
+        about = _about(message)
+        if "write_of" in about:
+            writes.setdefault(about["write_of"], []).append(message)
+        elif "checkpoint" in about:
+            yield _Found(message, writes.pop(about["checkpoint"], []))
+
+
+def _about(message: ChatMessage) -> dict[str, Any]:
+    about = message.metadata.get(KEY)
+    return about if isinstance(about, dict) else {}
+
+
+def _others(message: ChatMessage, kept: set[str]) -> set[str]:
+    """Return the key of the value that a message carries, unless it is kept."""
+    return {key for key in [_about(message).get("at")] if isinstance(key, str) and key not in kept}
+
+
+def _payload(log: _Log, message: ChatMessage) -> tuple[str, bytes]:
+    """Return the kind and the bytes that a message carries, with those that go before it."""
+    kind, last = message.parts[0].data
+    cuts = [last]
+    for message_id in reversed(_about(message).get("pieces", ())):
+        piece = log.get(message_id)
+        if piece is None:
+            raise MessageNotFound(f"a piece of message {message.seq} is gone")
+        cuts.append(piece.parts[0].data[1])
+    return kind, base64.b64decode("".join(reversed(cuts)))
+
+
+def _again(message: ChatMessage) -> MessageInput:
+    """Return a message to be written elsewhere."""
+    role: Any = message.role
+    return MessageInput(
+        message.content,
+        role=role,
+        parts=message.parts,
+        message_id=message.message_id,
+        metadata=message.metadata,
+        said_at=message.said_at,
+    )
+
+
+def _named(config: RunnableConfig) -> tuple[str, str]:
+    """Return the thread and the namespace of a config."""
+    said = config["configurable"]
+    return str(said["thread_id"]), said.get("checkpoint_ns", "")
+
+
+def _config(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
+
+
+def _checkpoint_message_id(checkpoint_id: str) -> str:
+    return f"checkpoint:{checkpoint_id}"
+
+
+def _value_message_id(key: str) -> str:
+    return f"value:{key}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _is_inline(value: Any) -> bool:
+    """Return whether a value is JSON as it is, and short."""
+    if isinstance(value, str):
+        return len(value) <= _INLINE_MAX and value.isprintable()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) < 2**53
+    return value is None
+
+
+def _has(metadata: Any, wanted: Any) -> bool:
+    """Return whether JSON contains other JSON, as Postgres' `@>` has it of objects."""
+    if isinstance(wanted, dict) and isinstance(metadata, dict):
+        return all(name in metadata and _has(metadata[name], value) for name, value in wanted.items())
+    return bool(metadata == wanted)

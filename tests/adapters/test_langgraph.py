@@ -1,0 +1,242 @@
+"""Checkpoints of LangGraph: its own conformance suite, and graphs that branch, stop, nest and go back."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import AsyncGenerator, Iterator
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, Send, interrupt
+
+from contextkeep import ContextClient
+from contextkeep.adapters.langgraph import ContextSaver
+from contextkeep.inputs import ExternalId
+
+
+@pytest.fixture(scope="session")
+def calling() -> Iterator[ContextClient]:
+    """A client of the sync kind."""
+    with ContextClient() as opened:
+        yield opened
+
+
+def thread(name: str, **more: Any) -> Any:
+    return {"configurable": {"thread_id": name, **more}}
+
+
+async def test_langgraphs_conformance_suite_passes_whole(calling: ContextClient):
+    @checkpointer_test(name="ContextSaver")
+    async def made() -> AsyncGenerator[BaseCheckpointSaver[Any], None]:
+        yield ContextSaver(calling)
+
+    report = await validate(made)
+    failed = {name: result.failures for name, result in report.results.items() if result.failures}
+    assert not failed
+    assert report.passed_all()
+
+
+class Work(TypedDict):
+    messages: Annotated[list[AnyMessage], add_messages]
+    found: Annotated[list[str], operator.add]
+    plan: dict[str, Any]
+
+
+def nested() -> Any:
+    """A graph within the graph, which shares its messages and stops to ask."""
+    builder = StateGraph(MessagesState)
+
+    def ask(state: Any) -> Any:
+        answer = interrupt({"question": "Really?"})
+        return {"messages": [AIMessage(f"The user said {answer}.", id=f"asked-{len(state['messages'])}")]}
+
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    return builder.compile()
+
+
+def compiled(saver: Any) -> Any:
+    """A graph that branches, calls three tasks at once, stops in a nested one, and makes another plan."""
+
+    def look(state: Any) -> Any:
+        return {"found": [f"looked at {state['place']}"]}
+
+    def plan(state: Any) -> Any:
+        return {"plan": {"of": len(state["messages"]), "nothing": None}}
+
+    def say(state: Any) -> Any:
+        count = len(state["messages"])
+        return {"messages": [AIMessage(f"Found {sorted(state['found'])}.", id=f"said-{count}")]}
+
+    builder = StateGraph(Work)
+    builder.add_node("plan", plan)
+    builder.add_node("look", look)
+    builder.add_node("nested", nested())
+    builder.add_node("say", say)
+    builder.add_edge(START, "plan")
+    builder.add_conditional_edges("plan", lambda state: [Send("look", {"place": place}) for place in "abc"], ["look"])
+    builder.add_edge("look", "nested")
+    builder.add_edge("nested", "say")
+    builder.add_edge("say", END)
+    return builder.compile(checkpointer=saver)
+
+
+def shown(state: Any) -> Any:
+    """Return what a state says but for what is made at random."""
+    return (state.values, state.next, [task.interrupts and task.interrupts[0].value for task in state.tasks])
+
+
+def turn(number: int) -> Any:
+    return {"messages": [HumanMessage(f"Where is order {number}?", id=f"asks-{number}")]}
+
+
+def worked(graph: Any, name: str) -> list[Any]:
+    """Return what is seen on the way: a turn with a stop, another one, the past, and a branch from there."""
+    seen: list[Any] = []
+    for number in range(3):
+        stopped = graph.invoke(turn(number), thread(name))
+        seen.append(stopped["__interrupt__"][0].value)
+        seen.append(shown(graph.get_state(thread(name), subgraphs=True)))
+        seen.append(graph.invoke(Command(resume=f"yes {number}"), thread(name)))
+    history = list(graph.get_state_history(thread(name)))
+    seen += [shown(state) for state in history]
+    past = next(state for state in history if state.next == ("say",))
+    changed = graph.update_state(past.config, {"messages": [AIMessage("Instead.", id="instead")]})
+    seen.append(graph.invoke(None, changed))
+    seen.append(shown(graph.get_state(past.config)))
+    seen.append(len(list(graph.get_state_history(thread(name)))))
+    graph.update_state(thread(name), {"messages": [RemoveMessage("asks-0")], "plan": {}})
+    seen.append(shown(graph.get_state(thread(name))))
+    seen.append([shown(state) for state in graph.get_state_history(thread(name), limit=2)])
+    return seen
+
+
+def test_a_graph_that_branches_stops_nests_and_goes_back_is_as_on_langgraphs_own(calling: ContextClient, name: str):
+    ours, theirs = ContextSaver(calling), InMemorySaver()
+    assert worked(compiled(ours), name) == worked(compiled(theirs), name)
+    # Another process, which has nothing in memory.
+    cold, known = compiled(ContextSaver(calling)), compiled(theirs)
+    assert shown(cold.get_state(thread(name))) == shown(known.get_state(thread(name)))
+    assert [shown(one) for one in cold.get_state_history(thread(name))] == [
+        shown(one) for one in known.get_state_history(thread(name))
+    ]
+
+
+async def test_awaited_it_is_the_same(calling: ContextClient, name: str):
+    graph = compiled(ContextSaver(calling))
+    await graph.ainvoke(turn(1), thread(name))
+    done = await graph.ainvoke(Command(resume="yes"), thread(name))
+    assert (await graph.aget_state(thread(name))).values == done
+    assert len([state async for state in graph.aget_state_history(thread(name))]) == 6
+
+
+def stored_bytes(calling: ContextClient, name: str) -> int:
+    """Return what a thread has stored."""
+    found = calling.list_contexts(metadata_contains={"langgraph": {"thread": name}})
+    return sum(
+        len(message.content) + len(message.metadata_json) + sum(len(part.data_json) for part in message.parts)
+        for context in list(found)
+        for message in calling.list_messages(context.context_id, page_size=500)
+    )
+
+
+def talking(saver: Any, channel: Any = add_messages) -> Any:
+    builder = StateGraph(TypedDict("Talk", {"messages": Annotated[list, channel]}))
+    builder.add_node(
+        "model", lambda state: {"messages": [AIMessage(f"Answer {len(state['messages'])}. " + "word " * 40)]}
+    )
+    builder.add_edge(START, "model")
+    return builder.compile(checkpointer=saver)
+
+
+def test_a_turn_takes_as_many_bytes_in_a_long_thread_as_in_a_short_one(calling: ContextClient, name: str):
+    graph = talking(ContextSaver(calling))
+    sizes = [0]
+    for _ in range(6):
+        for number in range(10):
+            graph.invoke(turn(number), thread(name))
+        sizes.append(stored_bytes(calling, name))
+    grown = [after - before for before, after in itertools.pairwise(sizes)]
+    assert grown[-1] < 1.05 * grown[0]
+    assert len(graph.get_state(thread(name)).values["messages"]) == 10 + 60
+
+
+def test_what_a_thread_said_is_a_conversation_that_is_recalled(calling: ContextClient, name: str):
+    graph = compiled(ContextSaver(calling))
+    graph.invoke({"messages": [HumanMessage("The staging port is 8443.")]}, thread(name))
+    graph.invoke(Command(resume="yes"), thread(name))
+    (context,) = calling.get_contexts_by_external_id(ExternalId("langgraph", name))
+    recalled = calling.recall(context.context_id, "which port?")
+    assert recalled.items[0].text == "The staging port is 8443."
+    assert {one.role for one in calling.list_messages(context.context_id) if one.content} == {"user", "assistant"}
+
+
+def test_any_value_comes_back_however_large_or_strange(calling: ContextClient, name: str):
+    values = [
+        "\x00",
+        "a\x00b",
+        "",
+        "x" * 3_000_000,
+        b"\xff" * 1_000_000,
+        ("a", 1),
+        {1, 2},
+        float("nan"),
+        2**60,
+        None,
+        [[]],
+    ]
+    builder = StateGraph(TypedDict("Any", {"value": Any, "values": list}))
+    builder.add_node("keep", lambda _: {"value": values[3], "values": values[1:]})
+    builder.add_edge(START, "keep")
+    read = []
+    for saver, cold in [(ContextSaver(calling), ContextSaver(calling)), [InMemorySaver()] * 2]:
+        builder.compile(checkpointer=saver).invoke({"value": values[0]}, thread(name))
+        read.append(repr(builder.compile(checkpointer=cold).get_state(thread(name)).values))
+    assert read[0] == read[1]
+
+
+def test_a_delta_channel_is_put_together_again(calling: ContextClient, name: str):
+    from langgraph.channels import DeltaChannel
+    from langgraph.graph.message import _messages_delta_reducer
+
+    graph = talking(ContextSaver(calling), DeltaChannel(_messages_delta_reducer))
+    for number in range(4):
+        graph.invoke(turn(number), thread(name))
+    cold = talking(ContextSaver(calling), DeltaChannel(_messages_delta_reducer))
+    read = cold.get_state(thread(name)).values["messages"]
+    assert [one.type for one in read] == ["human", "ai"] * 4
+    with pytest.raises(NotImplementedError):
+        ContextSaver(calling).prune([name])
+
+
+def test_threads_of_users_are_apart_and_a_deleted_one_is_gone(calling: ContextClient, name: str):
+    mine, others = (talking(ContextSaver(calling, subject_user_id=f"{name}-{user}")) for user in ("a", "b"))
+    mine.invoke(turn(1), thread(name))
+    assert others.get_state(thread(name)).values == {}
+    others.invoke(turn(2), thread(name))
+    assert len(mine.get_state(thread(name)).values["messages"]) == 2
+    mine.checkpointer.delete_thread(name)
+    assert mine.get_state(thread(name)).values == {}
+    assert len(others.get_state(thread(name)).values["messages"]) == 2
+    mine.invoke(turn(3), thread(name))
+    assert mine.get_state(thread(name)).values["messages"][0].id == "asks-3"
+
+
+def test_a_pruned_thread_keeps_its_newest_state_and_goes_on(calling: ContextClient, name: str):
+    saver = ContextSaver(calling)
+    graph = talking(saver)
+    for number in range(3):
+        graph.invoke(turn(number), thread(name))
+    before = graph.get_state(thread(name)).values
+    saver.prune([name])
+    assert len(list(graph.get_state_history(thread(name)))) == 1
+    assert talking(ContextSaver(calling)).get_state(thread(name)).values == before
+    graph.invoke(turn(9), thread(name))
+    assert len(graph.get_state(thread(name)).values["messages"]) == len(before["messages"]) + 2
