@@ -17,7 +17,7 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send, interrupt
 
 from contextkeep import ContextClient
-from contextkeep.adapters.langgraph import ContextSaver
+from contextkeep.adapters.langgraph import ContextSaver, ContextStore
 from contextkeep.inputs import ExternalId
 
 
@@ -240,3 +240,57 @@ def test_a_pruned_thread_keeps_its_newest_state_and_goes_on(calling: ContextClie
     assert talking(ContextSaver(calling)).get_state(thread(name)).values == before
     graph.invoke(turn(9), thread(name))
     assert len(graph.get_state(thread(name)).values["messages"]) == len(before["messages"]) + 2
+
+
+def stored(store: Any, at: tuple[str, ...]) -> list[Any]:
+    """Return what a store answers on the way."""
+    seen: list[Any] = []
+    for n, (user, kind) in enumerate([("ann", "facts"), ("ann", "rules"), ("bob", "facts")]):
+        for key in ("a", "b"):
+            value = {"text": f"{user} has {kind} {key}", "rank": n, "deep": {"list": [1, None]}}
+            store.put((*at, user, kind), key, value)
+    store.put((*at, "ann", "facts"), "a", {"text": "ann likes herrings", "rank": 7})
+    store.put((*at, "bob", "facts"), "large", {"text": "x" * 100_000})
+    store.delete((*at, "ann", "rules"), "a")
+    store.delete((*at, "ann", "rules"), "never")
+    store.put((*at, "ann", "rules"), "c", {"again": True, "rank": 5})
+    store.delete((*at, "ann", "rules"), "c")
+    store.put((*at, "ann", "rules"), "c", {"again": False, "rank": 6})
+    for key in ("a", "b", "none"):
+        seen.append((one := store.get((*at, "ann", "facts"), key)) and (one.namespace, one.key, one.value))
+    for how in (
+        *(
+            {"filter": {"rank": 2}},
+            {"filter": {"rank": {"$gte": 1, "$lt": 7}}},
+            {"filter": {"deep": {"list": [1, None]}}},
+        ),
+        *({}, {"limit": 100}),
+    ):
+        found = store.search((*at, "ann"), limit=how.pop("limit", 50), **how)
+        seen.append(sorted((one.namespace, one.key) for one in found))
+    seen.append(len(store.search(at, limit=2, offset=5)))
+    seen.append(store.list_namespaces(prefix=at))
+    seen.append(store.list_namespaces(prefix=(*at, "*", "facts")))
+    seen.append(store.list_namespaces(prefix=at, suffix=("rules",)))
+    seen.append(store.list_namespaces(prefix=at, max_depth=2, limit=1, offset=1))
+    seen.append(store.get((*at, "bob", "facts"), "large").value["text"][-3:])
+    return seen
+
+
+def test_the_store_answers_as_langgraphs_own(calling: ContextClient, name: str):
+    from langgraph.store.memory import InMemoryStore
+
+    assert stored(ContextStore(calling), (name,)) == stored(InMemoryStore(), (name,))
+
+
+async def test_items_are_found_by_their_words(calling: ContextClient, name: str):
+    store = ContextStore(calling, index=["text"])
+    await store.aput((name, "ann"), "1", {"text": "She likes pickled herrings.", "other": "a bicycle"})
+    await store.aput((name, "ann"), "2", {"text": "He lives by the harbour."})
+    await store.aput((name, "bob"), "3", {"text": "Herrings are hated."})
+    await store.aput((name, "ann"), "4", {"text": "Secret herrings"}, index=False)
+    found = await store.asearch((name, "ann"), query="who eats herrings?")
+    assert [one.key for one in found] == ["1"]
+    assert found[0].score > 0
+    assert await store.asearch((name, "ann"), query="bicycle") == []
+    assert (await store.aget((name, "ann"), "1")).value["other"] == "a bicycle"

@@ -43,10 +43,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from contextkeep.adapters._langgraph_lists import KEY, UNSEEN, Lists, carrying, item_of, messages_of, value_of
+from contextkeep.adapters._langgraph_store import ContextStore
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import ContextNotFound, MessageNotFound
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput
 from contextkeep.values import ChatMessage
+
+__all__ = ["ContextSaver", "ContextStore"]
 
 SYSTEM = "langgraph"  # of the external id of a thread's conversation, whose id is the thread's
 STATE_SYSTEM = "langgraph-state"  # of that of a namespace's checkpoints

@@ -1,0 +1,273 @@
+"""LangGraph's long-term store: an item is a record of working memory, found by its words and its meaning."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import operator
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    get_text_at_path,
+    tokenize_path,
+)
+
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import InvalidArgument, RecordExists, RecordNotFound
+from contextkeep.values import Record
+
+MEMORY_TYPE = "langgraph/item"
+_KEY = "langgraph"  # in the metadata: namespace, key, and the value unless it is large
+_IDS = uuid.UUID("6f1f3a52-6d1c-4c55-9d55-1f0c3a0f5b0e")
+_VALUE_BYTES_MAX = 40 * 1024  # in metadata, which have 64 KiB
+_TEXT_CHARACTERS_MAX = 200_000
+_ROWS = 1_000  # of one question
+_HITS = 100  # of one search
+_FUSED_AT = 60  # of reciprocal rank fusion: Cormack et al., SIGIR 2009
+_COLUMNS = ("working_memory_id", "metadata", "created_at", "updated_at")
+
+
+class ContextStore(BaseStore):
+    """A store for all threads, sync and async. A query finds words, and meaning where the service has an embedder.
+
+    Its items are the tenant's, as records are: whose they are says the namespace.
+    """
+
+    def __init__(self, client: ContextClient, *, index: Sequence[str] | None = None) -> None:
+        """Take a client; nothing is to be set up.
+
+        Args:
+            client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
+            index: Paths of a value whose texts are found, as LangGraph has them. None: all of it.
+        """
+        self._client = client
+        self._index = list(index) if index is not None else ["$"]
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do what is asked, one after the other; of several puts of an item the last one counts."""
+        return [self._done(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """See `batch`."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _done(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                return self._got(op)
+            case PutOp():
+                self._put(op)
+                return None
+            case SearchOp():
+                return self._found(op)
+            case ListNamespacesOp():
+                return self._namespaces(op)
+        raise ValueError(f"{type(op).__name__} is no operation of a store")
+
+    def _got(self, op: GetOp) -> Item | None:
+        try:
+            record = self._client.fetch_wm_record(_id(op.namespace, op.key))
+        except RecordNotFound:
+            return None
+        said = record.metadata[_KEY]
+        return Item(
+            value=_value(record),
+            key=said["key"],
+            namespace=tuple(said["namespace"]),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+        )
+
+    def _put(self, op: PutOp) -> None:
+        record_id = _id(op.namespace, op.key)
+        if op.value is None:
+            try:
+                self._client.delete_wm_record(record_id, purge=True)
+            except RecordNotFound:
+                return
+            return
+        value = dict(op.value)
+        said: dict[str, Any] = {
+            "namespace": list(op.namespace),
+            "level": {str(place): name for place, name in enumerate(op.namespace)},
+            "path": json.dumps(op.namespace),
+            "key": op.key,
+        }
+        content: dict[str, Any] = {"content_text": self._text(op, value)}
+        if len(json.dumps(value).encode()) <= _VALUE_BYTES_MAX:
+            said["value"] = value
+        else:
+            content = {"content": value}
+        name = op.key[:400] or "(empty)"
+        try:
+            self._client.insert_wm_record(
+                MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: said}, **content
+            )
+        except RecordExists:
+            self._client.update_wm_record(record_id, metadata={_KEY: said}, **content)
+
+    def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
+        """Return the texts of a value that are found."""
+        if op.index is False:
+            return ""
+        paths = self._index if op.index is None else op.index
+        texts = [text for path in paths for text in get_text_at_path(value, tokenize_path(path))]
+        return "\n".join(texts)[:_TEXT_CHARACTERS_MAX]
+
+    def _found(self, op: SearchOp) -> list[SearchItem]:
+        found: Iterator[tuple[Record | Mapping[str, Any], float | None]]
+        if op.query:
+            found = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))
+        else:
+            found = ((row, None) for row in self._rows(_within(op.namespace_prefix)))
+        items: list[SearchItem] = []
+        skipped = 0
+        for one, score in found:
+            value = _value(one) if isinstance(one, Record) else self._value_of(one)
+            if not _fits(value, op.filter or {}):
+                continue
+            if skipped < op.offset:
+                skipped += 1
+                continue
+            if len(items) >= op.limit:
+                break
+            items.append(_item(one, value, score))
+        return items
+
+    def _hits(self, query: str, where: Mapping[str, Any]) -> Iterator[tuple[Record, float]]:
+        """Yield what a query finds, the best first: by any of its words, and by meaning where there is an embedder."""
+        words = " or ".join(re.findall(r"\w+", query))
+        found = [self._client.search_wm_records(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS)]
+        try:
+            found.append(
+                self._client.search_wm_records(
+                    query, mode="vector", where=where, memory_types=[MEMORY_TYPE], limit=_HITS
+                )
+            )
+        except InvalidArgument as error:  # what it says where there is no embedder
+            if [one.field for one in error.violations] != ["embedding"]:
+                raise
+        scores: dict[str, float] = {}
+        records: dict[str, Record] = {}
+        for hits in found:
+            for place, hit in enumerate(hits, 1):
+                record_id = hit.record.working_memory_id
+                records[record_id] = hit.record
+                scores[record_id] = scores.get(record_id, 0.0) + 1 / (_FUSED_AT + place)
+        for record_id in sorted(scores, key=lambda one: -scores[one]):
+            yield records[record_id], scores[record_id]
+
+    def _rows(self, where: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield items as rows, the newest first."""
+        seen: set[str] = set()
+        upto: dict[str, Any] = {}
+        while True:
+            rows = list(
+                self._client.query_wm_records(_COLUMNS, where={**where, **upto}, order_by=["-updated_at"], limit=_ROWS)
+            )
+            fresh = [row for row in rows if row["working_memory_id"] not in seen]
+            yield from fresh
+            if len(rows) < _ROWS or not fresh:
+                return
+            seen = {row["working_memory_id"] for row in rows}
+            upto = {"updated_at": {"$lte": rows[-1]["updated_at"]}}
+
+    def _value_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        said = row["metadata"][_KEY]
+        value: dict[str, Any] = (
+            said["value"] if "value" in said else _value(self._client.fetch_wm_record(row["working_memory_id"]))
+        )
+        return value
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
+        where: dict[str, Any] = {"memory_type": MEMORY_TYPE}
+        for condition in conditions:
+            if condition.match_type == "prefix":
+                where |= {f"metadata.{_KEY}.level.{n}": name for n, name in enumerate(condition.path) if name != "*"}
+        path = f"metadata.{_KEY}.path"
+        rows = self._client.query_wm_records([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
+        every = [tuple(json.loads(row[path])) for row in rows]
+        named = {one[: op.max_depth] for one in every if all(_matches(one, condition) for condition in conditions)}
+        return sorted(named)[op.offset : op.offset + op.limit]
+
+
+def _id(namespace: Sequence[str], key: str) -> str:
+    return str(uuid.uuid5(_IDS, json.dumps([list(namespace), key])))
+
+
+def _within(prefix: Sequence[str]) -> dict[str, Any]:
+    """Return the condition of what is in a namespace or below it."""
+    return {"memory_type": MEMORY_TYPE} | {f"metadata.{_KEY}.level.{place}": name for place, name in enumerate(prefix)}
+
+
+def _value(record: Record) -> dict[str, Any]:
+    said = record.metadata[_KEY]
+    if "value" not in said:
+        return dict(record.content)
+    value: dict[str, Any] = said["value"]
+    return value
+
+
+def _item(one: Record | Mapping[str, Any], value: dict[str, Any], score: float | None) -> SearchItem:
+    if isinstance(one, Record):
+        said, created_at, updated_at = one.metadata[_KEY], one.created_at, one.updated_at
+    else:
+        said = one["metadata"][_KEY]
+        created_at, updated_at = (datetime.fromisoformat(one[name]) for name in ("created_at", "updated_at"))
+    return SearchItem(
+        namespace=tuple(said["namespace"]),
+        key=said["key"],
+        value=value,
+        created_at=created_at,
+        updated_at=updated_at,
+        score=score,
+    )
+
+
+def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    path = condition.path
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", name) for name, wanted in zip(part, path, strict=True))
+
+
+_ORDERED: Mapping[str, Callable[[float, float], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+_OPERATORS = ("$eq", "$ne", *_ORDERED)
+
+
+def _compares(name: str, value: Any, other: Any) -> bool:
+    if name in _ORDERED:
+        return value is not None and _ORDERED[name](float(value), float(other))
+    return bool(value == other) is (name == "$eq")
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Return whether a value has what a filter asks for, with LangGraph's operators."""
+    if not isinstance(wanted, dict):
+        return bool(value == wanted)
+    if any(name.startswith("$") for name in wanted):
+        if unknown := wanted.keys() - set(_OPERATORS):
+            raise ValueError(f"{', '.join(sorted(unknown))}: of the operators there are {', '.join(_OPERATORS)}")
+        return all(_compares(name, value, other) for name, other in wanted.items())
+    return isinstance(value, dict) and all(_fits(value.get(name), other) for name, other in wanted.items())
