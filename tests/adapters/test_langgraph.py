@@ -121,6 +121,11 @@ def worked(graph: Any, name: str) -> list[Any]:
 def test_a_graph_that_branches_stops_nests_and_goes_back_is_as_on_langgraphs_own(calling: ContextClient, name: str):
     ours, theirs = ContextSaver(calling), InMemorySaver()
     assert worked(compiled(ours), name) == worked(compiled(theirs), name)
+    places = [
+        [one.config["configurable"]["checkpoint_ns"][:6] for one in saver.list(thread(name))]
+        for saver in (ours, theirs)
+    ]
+    assert sorted(places[0]) == sorted(places[1])
     # Another process, which has nothing in memory.
     cold, known = compiled(ContextSaver(calling)), compiled(theirs)
     assert shown(cold.get_state(thread(name))) == shown(known.get_state(thread(name)))

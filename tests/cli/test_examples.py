@@ -60,7 +60,8 @@ READING = re.compile(
     r"|messages|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
 )
 
-SERVING = re.compile(r"contextkeep console\b")  # until it is told to stop: tests/console
+# One runs until it is told to stop (tests/console), the other needs a framework (tests/adapters).
+SERVING = re.compile(r"contextkeep (console|import)\b")
 
 of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path) if not SERVING.match(line)]
 of_docs = [

@@ -47,7 +47,14 @@ PINNED = Environment(ROOT / ".frameworks")
 def pinned() -> Environment:
     """Return the environment with all of them, made unless it is there and as the file says."""
     beside = sorted({one for names in BESIDE.values() for one in names})
-    asked = ["--constraint", str(REQUIREMENTS), "--editable", f"{CLIENT}[{','.join(extras())}]", *beside, *_TESTS]
+    asked = [
+        "--constraint",
+        str(REQUIREMENTS),
+        "--editable",
+        f"{CLIENT}[{','.join(['cli', *extras()])}]",
+        *beside,
+        *_TESTS,
+    ]
     _make(PINNED, asked, REQUIREMENTS.read_text())
     return PINNED
 

@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -120,8 +120,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """
         wanted = None if config is None else get_checkpoint_id(config)
         upto = None if before is None else get_checkpoint_id(before)
-        logs = list(self._states(config))
-        streams = [((one, log) for one in _checkpoints(log.newest_first())) for log in logs]
+        streams = [zip(_checkpoints(log.newest_first()), repeat(log)) for log in self._states(config)]
         count = 0
         for found, log in heapq.merge(*streams, key=lambda pair: pair[0].checkpoint_id, reverse=True):
             if limit is not None and count >= limit:

@@ -14,6 +14,7 @@ import click
 from contextkeep import errors
 from contextkeep.cli._output import Format, Output, printable
 from contextkeep.client import _base as client_base
+from contextkeep.client.aio import AsyncContextClient
 from contextkeep.client.sync import ContextClient, EntityClient
 
 _EXIT_CODES: tuple[tuple[type[errors.ContextKeepError], int], ...] = (
@@ -111,6 +112,10 @@ class Session:
         if self._graph is None:
             self._graph = EntityClient(self._entity_address, api_key=self._api_key)
         return self._graph
+
+    def awaited(self) -> AsyncContextClient:
+        """Return an async client of the Context Service, which its caller closes."""
+        return AsyncContextClient(self._context_address, api_key=self._api_key, app_id=self._app_id)
 
     def app_of_file(self, app_id: str | None) -> str:
         """Return the app of what a file says: the file's own, else the one of the command.

@@ -16,6 +16,7 @@ from contextkeep.cli.mapping import mapping
 from contextkeep.cli.mcp import mcp
 from contextkeep.cli.memory import memory
 from contextkeep.cli.message import message
+from contextkeep.cli.moving import move_in
 from contextkeep.cli.node import node
 from contextkeep.cli.query import query
 from contextkeep.cli.search import search
@@ -69,6 +70,7 @@ for _command in (
     wm,
     history,
     mapping,
+    move_in,
     console,
 ):
     contextkeep.add_command(_command)

@@ -1,0 +1,208 @@
+"""Moving in: what a framework has kept in a database of its own, written through its adapter.
+
+Each source reads with the framework's own classes or its own tables, thread by thread, oldest first. Again is harmless:
+what is here already is not written twice, so a move that was cut goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import ContextKeepError
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of one thread or session."""
+
+    name: str
+    count: int  # of checkpoints or items that it has there
+    written: int  # that this move wrote; of a dry run, that it would write
+    error: str = ""  # why it was left as it is; empty: it is here
+
+
+class Source(Protocol):
+    """Where a framework keeps its own."""
+
+    def names(self) -> list[str]:
+        """Return the names of all threads or sessions."""
+
+    def move(self, name: str, *, dry_run: bool) -> Moved:
+        """Write one of them, as far as it is not here."""
+
+
+@contextmanager
+def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> Iterator[Source]:
+    """Open the checkpoints of LangGraph's `PostgresSaver`, or of its `SqliteSaver`, for the block.
+
+    Args:
+        url: Of Postgres; otherwise the path of a file of SQLite.
+        client: Of the Context Service.
+        subject_user_id: Whose the threads are, for a key without a user.
+    """
+    from contextkeep.adapters.langgraph import ContextSaver
+
+    ours = ContextSaver(client, subject_user_id=subject_user_id)
+    if url.startswith(("postgres:", "postgresql:")):
+        from langgraph.checkpoint.postgres import PostgresSaver
+
+        with PostgresSaver.from_conn_string(url) as theirs:
+            yield _LangGraph(theirs, ours)
+    else:
+        from langgraph.checkpoint.sqlite import SqliteSaver
+
+        with SqliteSaver.from_conn_string(str(_existing(url))) as theirs:
+            theirs.setup()
+            yield _LangGraph(theirs, ours)
+
+
+class _LangGraph:
+    def __init__(self, theirs: Any, ours: Any) -> None:
+        self._theirs = theirs
+        self._ours = ours
+
+    def names(self) -> list[str]:
+        rows = self._theirs.conn.execute("SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id").fetchall()
+        return [row["thread_id"] if isinstance(row, dict) else row[0] for row in rows]
+
+    def move(self, name: str, *, dry_run: bool) -> Moved:
+        config: Any = {"configurable": {"thread_id": name}}
+        here = {_place(one): len(one.pending_writes or ()) for one in self._ours.list(config)}
+        there = list(self._theirs.list(config))[::-1]
+        versions: dict[tuple[str, str], Mapping[str, Any]] = {}
+        written = 0
+        for one in there:
+            namespace, checkpoint_id = place = _place(one)
+            parent = one.parent_config and one.parent_config["configurable"]["checkpoint_id"]
+            known = versions.get((namespace, parent or ""), {})
+            versions[place] = has = one.checkpoint["channel_versions"]
+            writes = one.pending_writes or ()
+            is_new = place not in here
+            if not is_new and here[place] >= len(writes):
+                continue
+            written += 1
+            if dry_run:
+                continue
+            if is_new:
+                changed = {channel: version for channel, version in has.items() if known.get(channel) != version}
+                above = _named(name, namespace, parent)
+                self._ours.put(above, one.checkpoint, one.metadata, changed)
+            tasks: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+            for task_id, channel, value in writes:
+                tasks[task_id].append((channel, value))
+            for order, (task_id, wrote) in enumerate(tasks.items()):
+                # Their paths are not told, but the order that these make is.
+                self._ours.put_writes(_named(name, namespace, checkpoint_id), wrote, task_id, f"{order:06}")
+        return Moved(name, len(there), written)
+
+
+def _place(found: Any) -> tuple[str, str]:
+    said = found.config["configurable"]
+    return said.get("checkpoint_ns", ""), said["checkpoint_id"]
+
+
+def _named(thread_id: str, namespace: str, checkpoint_id: str | None) -> Any:
+    said = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+    return {"configurable": {name: value for name, value in said.items() if value is not None}}
+
+
+@contextmanager
+def openai_agents(
+    url: str, client: AsyncContextClient, run: Callable[[Any], Any], *, subject_user_id: str = ""
+) -> Iterator[Source]:
+    """Open the sessions of OpenAI Agents' `SQLAlchemySession`, or of its `SQLiteSession`, for the block.
+
+    Args:
+        url: As SQLAlchemy has it; without a scheme the path of a file of SQLite.
+        client: Of the Context Service.
+        run: Runs a coroutine where the client is at home, and returns what it returns.
+        subject_user_id: Whose the sessions are, for a key without a user.
+    """
+    if "://" in url:
+        import sqlalchemy
+
+        sync = url.replace("+asyncpg", "+psycopg").replace("+aiosqlite", "")
+        engine = sqlalchemy.create_engine(sync.replace("postgresql://", "postgresql+psycopg://"))
+        with engine.connect() as connection:
+
+            def rows(sql: str, **values: Any) -> list[Any]:
+                return list(connection.execute(sqlalchemy.text(sql), values))
+
+            yield _OpenAiAgents(rows, client, run, subject_user_id)
+        engine.dispose()
+    else:
+        database = sqlite3.connect(f"file:{_existing(url)}?mode=ro", uri=True)
+        try:
+            yield _OpenAiAgents(lambda sql, **values: list(database.execute(sql, values)), client, run, subject_user_id)
+        finally:
+            database.close()
+
+
+class _OpenAiAgents:
+    def __init__(
+        self, rows: Callable[..., list[Any]], client: AsyncContextClient, run: Callable[[Any], Any], subject: str
+    ) -> None:
+        self._rows = rows
+        self._client = client
+        self._run = run
+        self._subject = subject
+
+    def names(self) -> list[str]:
+        return [row[0] for row in self._rows("SELECT session_id FROM agent_sessions ORDER BY session_id")]
+
+    def move(self, name: str, *, dry_run: bool) -> Moved:
+        from contextkeep.adapters.openai_agents import ContextSession
+
+        found = self._rows("SELECT message_data FROM agent_messages WHERE session_id = :name ORDER BY id", name=name)
+        items = [json.loads(row[0]) for row in found]
+        session = ContextSession(name, self._client, subject_user_id=self._subject)
+        here = self._run(session.get_items())
+        if here != items[: len(here)]:
+            return Moved(name, len(items), 0, "the session is here with other items")
+        left = items[len(here) :]
+        if left and not dry_run:
+            self._run(session.add_items(left))
+        return Moved(name, len(items), len(left))
+
+
+def _existing(path: str) -> Path:
+    """Return the path of a file.
+
+    Raises:
+        FileNotFoundError: there is none, which SQLite would make.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(2, "there is no such file", path)
+    return file
+
+
+def move(
+    source: Source, *, dry_run: bool = False, on_progress: Callable[[int, int], None] | None = None
+) -> Iterator[Moved]:
+    """Move all that a source has; yield what became of each. One that fails leaves the others as they are.
+
+    Args:
+        source: Where it is.
+        dry_run: Write nothing.
+        on_progress: Called with how many are done, and how many there are.
+    """
+    names = source.names()
+    for done, name in enumerate(names):
+        if on_progress is not None:
+            on_progress(done, len(names))
+        try:
+            yield source.move(name, dry_run=dry_run)
+        except (ContextKeepError, ValueError, TypeError) as error:
+            yield Moved(name, 0, 0, str(error))
+    if on_progress is not None:
+        on_progress(len(names), len(names))

@@ -1,0 +1,75 @@
+"""`contextkeep import`: what a framework has kept elsewhere. Needs the framework, in the environment of the command."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from contextkeep.adapters import moving
+from contextkeep.cli._base import Session, command, told
+from contextkeep.cli._output import Output
+
+_SOURCES = ("langgraph-postgres", "langgraph-sqlite", "openai-sqlalchemy", "openai-sqlite")
+
+
+@command(
+    click.option("--from", "source", type=click.Choice(_SOURCES), required=True, help="Of which framework, and where."),
+    click.argument("url"),
+    click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written."),
+    click.option("--user", "subject_user_id", default="", help="Whose it is, for a key without a user."),
+    name="import",
+    example="contextkeep import --from langgraph-postgres postgresql://localhost/agents --dry-run",
+)
+def move_in(session: Session, output: Output, *, source: str, url: str, dry_run: bool, subject_user_id: str) -> None:
+    """Move in what a framework has kept in a database of its own.
+
+    URL is the database's, or the path of a file of SQLite. Again is harmless: what is here already is not written
+    twice, so a move that was cut goes on.
+    """
+    try:
+        with asyncio.Runner() as runner, _opened(session, source, url, subject_user_id, runner.run) as opened:
+            found = list(_with_bar(opened, dry_run=dry_run))
+    except ModuleNotFoundError as error:
+        extra = "langgraph" if source.startswith("langgraph") else "openai-agents"
+        raise click.ClickException(
+            f"{error.name} is not installed beside the command: it is what reads there, with the extra {extra}"
+        ) from error
+    except OSError as error:
+        raise click.ClickException(told(error)) from error
+    output.many(found, "name", "count", "written", "error")
+    if any(one.error for one in found):
+        sys.exit(1)
+
+
+@contextmanager
+def _opened(
+    session: Session, source: str, url: str, subject_user_id: str, run: Callable[[Any], Any]
+) -> Iterator[moving.Source]:
+    if source.startswith("langgraph"):
+        with moving.langgraph(url, session.context, subject_user_id=subject_user_id) as opened_source:
+            yield opened_source
+        return
+    client = session.awaited()
+    try:
+        with moving.openai_agents(url, client, run, subject_user_id=subject_user_id) as opened_source:
+            yield opened_source
+    finally:
+        run(client.close())
+
+
+def _with_bar(source: moving.Source, *, dry_run: bool) -> Iterator[moving.Moved]:
+    if not sys.stderr.isatty():
+        yield from moving.move(source, dry_run=dry_run)
+        return
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("moving in", total=None)
+        yield from moving.move(
+            source, dry_run=dry_run, on_progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
