@@ -72,6 +72,7 @@ from context_service.knowledge.memory_rows import MemoryRows
 from context_service.knowledge.page_rows import PageRows
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
+from context_service.knowledge.specialists import Specialists
 from context_service.llm.embeddings import Embedder
 from context_service.llm.known_vectors import KnownVectors
 from context_service.llm.providers import open_chat, open_embedder
@@ -98,6 +99,7 @@ from context_service.query.providers import Entry, OwnProviders, Providers, inst
 from context_service.query.queries import ContextQueries
 from context_service.query.source_test_rows import SourceTestRows
 from context_service.query.source_tests import SourceTests
+from context_service.query.specialists import AskedSpecialists
 from context_service.query.wiki import TRUST as WIKI_TRUST
 from context_service.query.wiki import WikiPages
 from context_service.query.workspace import TRUST as WORKSPACE_TRUST
@@ -258,9 +260,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         agents = Agents(ground.database, requests=_REQUESTS)
         templates = Agents(ground.database, requests=_REQUESTS, is_template=True)
         mcp_servers = _mcp_servers(ground)
-        knowledge, remembering = await _knowledge(ground, stack, agents, templates, mcp_servers)
-        own = [McpTools(mcp_servers)]
-        query = await _query(ground, stack, searches, recalling, remembering, agents, templates, own)
+        specialists = Specialists(ground.database, requests=_REQUESTS)
+        knowledge, remembering = await _knowledge(ground, stack, agents, templates, mcp_servers, specialists)
+        records = AskedRecords(ground.database, ground.passages, searches)
+        workspace = Workspace(records, ground.graph, depth_max=settings.traverse_depth_max)
+        own: list[OwnProviders] = [McpTools(mcp_servers), AskedSpecialists(specialists, workspace, chat=ground.chat)]
+        query = await _query(ground, stack, workspace, recalling, remembering, agents, templates, own)
         tools = _tools(ground, memory, history, contexts, windows)
         services = [room.service for room in (memory, history, contexts, windows, knowledge, query, tools)]
         ground.database.show(metrics)
@@ -678,7 +683,12 @@ def _mcp_servers(ground: _Ground) -> McpServers:
 
 
 async def _knowledge(
-    ground: _Ground, stack: AsyncExitStack, agents: Agents, templates: Agents, mcp_servers: McpServers
+    ground: _Ground,
+    stack: AsyncExitStack,
+    agents: Agents,
+    templates: Agents,
+    mcp_servers: McpServers,
+    specialists: Specialists,
 ) -> tuple[_Room[KnowledgeServicer], MemoryRecalling]:
     """Begin to embed memories, pages and documents, and to read those; and give what recalls memories."""
     await _keep_making_passage_vectors(ground, MEMORY, stack)
@@ -700,6 +710,7 @@ async def _knowledge(
         templates,
         bases,
         mcp_servers,
+        specialists,
         definitions,
         compiling,
         compiled,
@@ -738,7 +749,7 @@ async def _compiling(ground: _Ground, stack: AsyncExitStack) -> tuple[Definition
 async def _query(
     ground: _Ground,
     stack: AsyncExitStack,
-    searches: Searches,
+    workspace: Workspace,
     recalling: Recalling,
     remembering: MemoryRecalling,
     agents: Agents,
@@ -755,14 +766,7 @@ async def _query(
     bases = AskedBases(ground.database, ground.passages, meaning=_meaning(ground))
     facets = AskedFacets(ground.database, ground.passages, meaning=_meaning(ground))
     entries = [
-        native(
-            Workspace(
-                AskedRecords(ground.database, ground.passages, searches),
-                ground.graph,
-                depth_max=ground.settings.traverse_depth_max,
-            ),
-            trust=WORKSPACE_TRUST,
-        ),
+        native(workspace, trust=WORKSPACE_TRUST),
         native(WikiPages(pages), trust=WIKI_TRUST),
         native(CompiledFacets(facets), trust=BRAIN_TRUST),
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),

@@ -25,7 +25,7 @@ _ADMIN = frozenset(
         *("PutAgent", "DeleteAgent", "PutAgentTemplate", "DeleteAgentTemplate"),
         *("PutKnowledgeBase", "DeleteKnowledgeBase", "ApproveDefinition", "RetireDefinition"),
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
-        "UnapproveMcpTool",
+        *("UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
     }
 )

@@ -1164,6 +1164,22 @@ CREATE TABLE context.source_test (
 
 ALTER TABLE context.source_test OWNER TO contextkeep_owner;
 
+CREATE TABLE context.specialist (
+    tenant_id uuid NOT NULL,
+    specialist_id text NOT NULL COLLATE pg_catalog."C",
+    version integer DEFAULT 1 NOT NULL,
+    display_name text NOT NULL,
+    instructions text NOT NULL,
+    node_ids uuid[] NOT NULL,
+    steps_max integer NOT NULL,
+    is_default boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by text NOT NULL
+);
+
+ALTER TABLE context.specialist OWNER TO contextkeep_owner;
+
 CREATE TABLE context.task (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -1706,6 +1722,9 @@ ALTER TABLE ONLY context.request
 ALTER TABLE ONLY context.source_test
     ADD CONSTRAINT source_test_pkey PRIMARY KEY (tenant_id, test_id);
 
+ALTER TABLE ONLY context.specialist
+    ADD CONSTRAINT specialist_pkey PRIMARY KEY (tenant_id, specialist_id);
+
 ALTER TABLE ONLY context.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, task_id);
 
@@ -2021,6 +2040,8 @@ CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT 
 
 CREATE POLICY bounds ON context.source_test AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.specialist AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.tenant_limit AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
@@ -2073,6 +2094,8 @@ CREATE POLICY bounds_of_delete ON context.mcp_tool AS RESTRICTIVE FOR DELETE USI
 
 CREATE POLICY bounds_of_delete ON context.provider_setting AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_delete ON context.specialist AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_delete ON context.window_profile AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.window_profile_version AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
@@ -2089,6 +2112,8 @@ CREATE POLICY bounds_of_insert ON context.mcp_tool AS RESTRICTIVE FOR INSERT WIT
 
 CREATE POLICY bounds_of_insert ON context.provider_setting AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_insert ON context.specialist AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_insert ON context.window_profile AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_insert ON context.window_profile_version AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
@@ -2104,6 +2129,8 @@ CREATE POLICY bounds_of_update ON context.mcp_server AS RESTRICTIVE FOR UPDATE U
 CREATE POLICY bounds_of_update ON context.mcp_tool AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_update ON context.provider_setting AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.specialist AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_update ON context.window_profile AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
@@ -2202,6 +2229,8 @@ ALTER TABLE context.provider_setting ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.source_test ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.specialist ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY subject ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -2320,6 +2349,8 @@ CREATE POLICY tenant ON context.provider_setting USING ((tenant_id = ( SELECT (N
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.source_test USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.specialist USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.task USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2481,6 +2512,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.provider_setting TO contextke
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.source_test TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.specialist TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.task TO contextkeep_service;
 

@@ -43,7 +43,7 @@ class McpTools:
     async def of(self, principal: Principal) -> Sequence[Entry]:
         """Return those of a principal's tenant, also those that do not run now: their status says why."""
         tools = await self._servers.approved(principal=principal)
-        return [native(McpToolProvider(self._servers, one), trust=TRUST) for one in tools]
+        return [native(McpToolProvider(self._servers, one), trust=TRUST, waits=True) for one in tools]
 
 
 class McpToolProvider:

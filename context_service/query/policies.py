@@ -127,7 +127,7 @@ class Policies:
         if is_own and said.is_default is not None:
             # Kept in one place, so that it ends with the approval.
             raise InvalidArgument(
-                "whether it is asked by default is said where it is approved", field="setting.is_default"
+                "whether it is asked by default is said where it is put, or approved", field="setting.is_default"
             )
         given = _json(said)
         for place, name in enumerate(reset):

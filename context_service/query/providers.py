@@ -89,6 +89,7 @@ class Entry:
     info: ProviderInfo
     is_installed: bool
     trust: int  # of its hits, 1 to 5
+    waits: bool = False  # for others, most of its time: it keeps no turn of expensive work
 
 
 class Providers:
@@ -154,9 +155,9 @@ class OwnProviders(Protocol):
         ...
 
 
-def native(provider: Provider, *, trust: int) -> Entry:
+def native(provider: Provider, *, trust: int, waits: bool = False) -> Entry:
     """Return the row of a provider of ours."""
-    return Entry(provider=provider, info=provider.info, is_installed=False, trust=trust)
+    return Entry(provider=provider, info=provider.info, is_installed=False, trust=trust, waits=waits)
 
 
 def installed() -> list[Entry]:
@@ -180,7 +181,7 @@ def _installed(entry_point: EntryPoint) -> Entry:
     if not isinstance(provider, Provider) or type(info) is not ProviderInfo:
         raise ProviderInvalid(f"{name} is none: it needs `info`, a ProviderInfo, and `search`")
     _check(name, info)
-    return Entry(provider=provider, info=info, is_installed=True, trust=1)
+    return Entry(provider=provider, info=info, is_installed=True, trust=1, waits=True)
 
 
 def _check(name: str, info: ProviderInfo) -> None:

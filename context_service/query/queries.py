@@ -391,8 +391,8 @@ class ContextQueries:
         taken: Mapping[str, float] | None = None,
     ) -> tuple[dict[str, Status], list[Candidate]]:
         """Ask providers once, and tell of each as it ends; `taken` says how much of their time they have had."""
-        native = {one.info.id for one in entries if not one.is_installed}
-        if not native:
+        working = {one.info.id for one in entries if not one.waits}
+        if not working:
             calls.end_turn()  # what is left of the call waits for others
 
         now = time.monotonic()
@@ -407,8 +407,8 @@ class ContextQueries:
         async with asyncio.TaskGroup() as checking:  # beside the asking: what is late meanwhile is cancelled in time
 
             def ended(provider_id: str, outcome: Outcome) -> None:
-                native.discard(provider_id)
-                if not native:
+                working.discard(provider_id)
+                if not working:
                     calls.end_turn()
                 deadline_s = parts[provider_id].deadline_s
                 check = self._told(by_id[provider_id], outcome, asked, deadline_s, tell)

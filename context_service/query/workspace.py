@@ -88,7 +88,7 @@ class Workspace:
         principal = principal.without_admin()
         there = None
         if asked.agent_id:
-            there = set((await self._below(asked.target))[0]) if asked.target else set()
+            there = set((await self.below(asked.target))[0]) if asked.target else set()
         left_chars = WHOLE_CHARS_MAX
         expanded = []
         for source_id in source_ids:
@@ -121,7 +121,7 @@ class Workspace:
         if not asked.target.node_ids:
             reason = f"no node is attached to agent {asked.agent_id}, to its template or to the tenant"
             return Answered(state=State.SKIPPED, reason=reason)
-        below, is_whole = await self._below(asked.target)
+        below, is_whole = await self.below(asked.target)
         whose = asked.target.whose
         if asked.node_ids:
             there = set(below)
@@ -137,7 +137,7 @@ class Workspace:
             left_out="" if is_whole else f"only the first {len(below)} nodes of {whose} are searched",
         )
 
-    async def _below(self, target: Target) -> tuple[list[UUID], bool]:
+    async def below(self, target: Target) -> tuple[list[UUID], bool]:
         """Return a target's nodes and those below them, as far as the caller sees them, and whether that is all."""
         below: dict[UUID, None] = dict.fromkeys(target.node_ids)  # a record may be written before its node
         for node_id in target.node_ids:

@@ -15,6 +15,7 @@ from context_service.knowledge.mcp_servers import McpServers
 from context_service.knowledge.memories import Memories
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
+from context_service.knowledge.specialists import Specialists
 from context_service.servicers.agents import AgentsServicer
 from context_service.servicers.compiled_pages import CompiledPagesServicer
 from context_service.servicers.definitions import DefinitionsServicer
@@ -22,6 +23,7 @@ from context_service.servicers.knowledge_bases import KnowledgeBasesServicer
 from context_service.servicers.mcp_servers import McpServersServicer
 from context_service.servicers.memories import MemoriesServicer
 from context_service.servicers.pages import PagesServicer
+from context_service.servicers.specialists import SpecialistsServicer
 
 
 class KnowledgeServicer(
@@ -30,6 +32,7 @@ class KnowledgeServicer(
     AgentsServicer,
     KnowledgeBasesServicer,
     McpServersServicer,
+    SpecialistsServicer,
     DefinitionsServicer,
     CompiledPagesServicer,
 ):
@@ -45,6 +48,7 @@ class KnowledgeServicer(
         templates: Agents,
         bases: KnowledgeBases,
         mcp_servers: McpServers,
+        specialists: Specialists,
         definitions: Definitions,
         compiling: Compiling,
         compiled: CompiledPages,
@@ -57,6 +61,7 @@ class KnowledgeServicer(
         self._templates = templates
         self._bases = bases
         self._mcp_servers = mcp_servers
+        self._specialists = specialists
         self._definitions = definitions
         self._compiling = compiling
         self._compiled = compiled

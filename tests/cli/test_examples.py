@@ -163,6 +163,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     (page,) = context.list_compiled_pages("customers", node_id=session.id)
     for name in ("handbook", "old"):
         context.put_knowledge_base(name)
+    context.put_specialist("my-specialist")
     document = context.add_document("handbook", b"How we work.", name="handbook.md")
     gone = context.delete_context(context.send_message("Never mind.").context_id)
     return {

@@ -47,7 +47,7 @@ OF_TENANTS = {
     *("PutAgent", "GetAgent", "ListAgents", "DeleteAgent"),
     *("PutAgentTemplate", "GetAgentTemplate", "ListAgentTemplates", "DeleteAgentTemplate"),
     *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
-    *("ApproveMcpTool", "UnapproveMcpTool"),
+    *("ApproveMcpTool", "UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
     *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
     "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
 }

@@ -55,6 +55,7 @@ PROMISED = {
         PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase
         AddDocument ListDocuments RemoveDocument
         PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
+        PutSpecialist ListSpecialists DeleteSpecialist
         PutDefinition ApproveDefinition RetireDefinition GetDefinition ListDefinitions TestDefinition
         CompilePages GetCompiledPage ListCompiledPages PutFacet
     """,

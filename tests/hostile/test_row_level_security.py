@@ -41,6 +41,7 @@ UNBOUND = {
     "context.agent": "the tenant's, to read; who may name which is a matter of its callers, not of bounds",
     "context.mcp_server": "the tenant's, to read",
     "context.mcp_tool": "the tenant's, to read",
+    "context.specialist": "the tenant's, to read",
     "context.provider_setting": "the tenant's, to read",
     "context.window_profile": "the tenant's, to read",
     "context.window_profile_version": "the tenant's, to read",

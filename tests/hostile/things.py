@@ -27,6 +27,7 @@ from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
+from contextkeep.context.v1 import specialists_pb2 as specialists
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -70,6 +71,7 @@ class Things:
     agent_id: str
     template_id: str
     server_id: str
+    specialist_id: str
     pin_id: str
     memory_id: str
     memory_key: str
@@ -119,6 +121,7 @@ def invented() -> Things:
         agent_id=f"agent {label}",
         template_id=f"template {label}",
         server_id=f"s-{label}",
+        specialist_id=f"a-{label}",
         pin_id=str(new_id()),
         memory_id=str(new_id()),
         memory_key=f"key {label}",
@@ -448,11 +451,13 @@ def _a_document(text: str) -> bases.DocumentInput:
 
 
 def _with_servers(client: Client, key: object, t: Things) -> Things:
-    """Put MCP servers, two, and the tools of one, two, so that lists of them have two pages."""
+    """Put MCP servers and specialists, two of each, and the tools of one, two, so that lists of them have two pages."""
     for name, request in (
         ("PutMcpServer", mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id))),
         ("PutMcpServer", mcp_servers.PutMcpServerRequest(server=_a_server(f"{t.server_id}-2"))),
         ("DiscoverMcpTools", mcp_servers.DiscoverMcpToolsRequest(server_id=t.server_id)),
+        ("PutSpecialist", specialists.PutSpecialistRequest(specialist=_a_specialist(t, t.specialist_id))),
+        ("PutSpecialist", specialists.PutSpecialistRequest(specialist=_a_specialist(t, f"{t.specialist_id}-2"))),
     ):
         outcome = client.call(RPCS[name], request, key=key)
         assert outcome.ok or outcome.reason == "PERMISSION_DENIED", f"{name}: {outcome}"
@@ -538,6 +543,11 @@ def _tools() -> FakeMcp:
 
 def _a_server(server_id: str, text: str = SECRET) -> mcp_servers.McpServerInput:
     return mcp_servers.McpServerInput(server_id=server_id, display_name=text, url=_tools().url)
+
+
+def _a_specialist(t: Things, specialist_id: str, text: str = SECRET) -> specialists.SpecialistInput:
+    said = {"display_name": text, "instructions": text, "node_ids": [t.node_id]}
+    return specialists.SpecialistInput(specialist_id=specialist_id, steps_max=2, **said)
 
 
 def _an_agent(t: Things, text: str = SECRET, *, template_id: str = "") -> agents.AgentInput:
@@ -1531,6 +1541,17 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "DeleteMcpServer": lambda t: [
         mcp_servers.DeleteMcpServerRequest(server_id=t.server_id),
         mcp_servers.DeleteMcpServerRequest(server_id=t.server_id, request_id=t.request_id),
+    ],
+    "PutSpecialist": lambda t: [
+        specialists.PutSpecialistRequest(specialist=_a_specialist(t, t.specialist_id, "another")),
+        specialists.PutSpecialistRequest(
+            specialist=specialists.SpecialistInput(specialist_id=t.specialist_id), request_id=t.request_id
+        ),
+    ],
+    "ListSpecialists": lambda t: [specialists.ListSpecialistsRequest(page_size=1)],
+    "DeleteSpecialist": lambda t: [
+        specialists.DeleteSpecialistRequest(specialist_id=t.specialist_id),
+        specialists.DeleteSpecialistRequest(specialist_id=t.specialist_id, request_id=t.request_id),
     ],
     "GetQueryPolicy": lambda t: [
         querying.GetQueryPolicyRequest(agent_id=t.agent_id),

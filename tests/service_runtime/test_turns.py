@@ -31,6 +31,7 @@ PutAgent GetAgent ListAgents DeleteAgent PutAgentTemplate GetAgentTemplate ListA
 PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase AddDocument ListDocuments RemoveDocument
 ApproveDefinition RetireDefinition GetDefinition ListDefinitions GetCompiledPage ListCompiledPages PutFacet
 PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
+PutSpecialist ListSpecialists DeleteSpecialist
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges

@@ -284,6 +284,12 @@ class McpToolNotFound(NotFound):
     reason = "MCP_TOOL_NOT_FOUND"
 
 
+class SpecialistNotFound(NotFound):
+    """There is no specialist with this id."""
+
+    reason = "SPECIALIST_NOT_FOUND"
+
+
 class Erased(NotFound):
     """What a ref names was retracted: nobody can read it any more."""
 

@@ -12,6 +12,7 @@ export type { McpApproval, McpServerFields } from "./context/mcp-servers.js";
 export type { MemoryFields, MemoryFilter, RetainOptions } from "./context/memories.js";
 export type { QueryOptions } from "./context/query.js";
 export type { RecordFilter } from "./context/records.js";
+export type { SpecialistFields } from "./context/specialists.js";
 export type { TaskOptions } from "./context/tasks.js";
 export type { NewUpload } from "./context/uploads.js";
 export type { PageName, PutPageOptions } from "./context/wiki.js";

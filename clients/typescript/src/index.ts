@@ -21,6 +21,7 @@ export type {
   RecordFilter,
   RetainOptions,
   SendOptions,
+  SpecialistFields,
   TaskOptions,
   UploadOptions,
   WindowOptions,
@@ -124,6 +125,7 @@ export type {
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
+export type { Specialist } from "./specialists.js";
 export type { Artifact, ArtifactInput, ContextEvent, RetractedMessages, StatusInput, Task, TaskHistory, TaskState } from "./tasks.js";
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,6 +19,7 @@ from context_service.knowledge.asked_facets import AskedFacets
 from context_service.knowledge.asked_pages import AskedPages
 from context_service.knowledge.memory_rows import MemoryRows
 from context_service.knowledge.recalling import MemoryRecalling
+from context_service.knowledge.specialists import Specialist
 from context_service.query.brain import CompiledFacets
 from context_service.query.checking import LOOKED_AT_MAX, Malformed, checked
 from context_service.query.contexts import NamedContexts
@@ -32,6 +35,7 @@ from context_service.query.providers import (
     State,
     installed,
 )
+from context_service.query.specialists import SpecialistProvider
 from context_service.query.wiki import WikiPages
 from context_service.query.workspace import Workspace
 from context_service.retrieval.passages import Passages
@@ -39,11 +43,13 @@ from context_service.tokens import TokenCounter
 from context_service.working_memory.asked import AskedRecords, excerpt
 from context_service.working_memory.search import Searches
 from contextkeep import AsyncContextClient, AsyncEntityClient
+from service_runtime.ids import new_id
 from tests.conformance.context_provider import AskedProvider, ContextProviderConformance, found
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.query.conftest import World
 from tests.context_service.query.test_query import written
 from tests.fakes import context_providers as stubs
+from tests.fakes.entity_graph import FakeEntityGraph
 
 ADA = replace(PRINCIPAL, user_id="ada")
 
@@ -61,6 +67,42 @@ class TestWorkspace(ContextProviderConformance):
         database = world.opened.database
         searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
         provider = Workspace(AskedRecords(database, Passages(database), searches), None, depth_max=1)  # type: ignore[arg-type]
+        return native(provider, Asked(query="Which gondola is it?", limit=10))
+
+
+class Reader:
+    """A model that cites all that it is shown."""
+
+    async def text(self, *, system: str, user: str, tokens_max: int) -> str:
+        cited = sorted({int(number) for number in re.findall(r"^\[(\d+)\]$", user, re.MULTILINE)})
+        return json.dumps({"cite": cited})
+
+
+class TestSpecialist(ContextProviderConformance):
+    @pytest.fixture(params=[None, Reader()], ids=["queries", "model"])
+    async def asked_provider(self, world: World, request: pytest.FixtureRequest) -> AskedProvider:
+        folder = new_id()
+        for number in range(3):
+            await written(world, f"The gondola of Venice has seat {number}.", name=f"{number}.md", node=str(folder))
+        await written(world, "The gondola of Ada.", name="ada.md", key="ada", node=str(folder))
+        database = world.opened.database
+        searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
+        records = AskedRecords(database, Passages(database), searches)
+        workspace = Workspace(records, FakeEntityGraph([], []), depth_max=1)  # type: ignore[arg-type]
+        now = datetime.now(UTC)
+        specialist = Specialist(
+            specialist_id="venice",
+            display_name="Venice",
+            instructions="",
+            node_ids=(folder,),
+            steps_max=4,
+            is_default=False,
+            version=1,
+            created_at=now,
+            updated_at=now,
+            updated_by="",
+        )
+        provider = SpecialistProvider(specialist, workspace, chat=request.param)
         return native(provider, Asked(query="Which gondola is it?", limit=10))
 
 

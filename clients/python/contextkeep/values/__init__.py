@@ -98,6 +98,7 @@ from contextkeep.values.records import (
     RecordStatus,
     SearchHit,
 )
+from contextkeep.values.specialists import Specialist
 from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
@@ -253,6 +254,7 @@ __all__ = [
     "SimilarNode",
     "SkippedRule",
     "SourceTest",
+    "Specialist",
     "StateChange",
     "StateEntry",
     "SyncedHistory",

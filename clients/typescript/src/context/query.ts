@@ -23,7 +23,7 @@ import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
-import { McpServerCalls } from "./mcp-servers.js";
+import { SpecialistCalls } from "./specialists.js";
 
 const method = pb.ContextQuery.method;
 
@@ -81,7 +81,7 @@ export interface SettingOptions extends WriteOptions {
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends McpServerCalls {
+export abstract class QueryCalls extends SpecialistCalls {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *

@@ -174,6 +174,11 @@ export class McpToolNotFound extends NotFound {
   static override readonly reason: string = "MCP_TOOL_NOT_FOUND";
 }
 
+/** There is no specialist with this id. */
+export class SpecialistNotFound extends NotFound {
+  static override readonly reason: string = "SPECIALIST_NOT_FOUND";
+}
+
 /** What a ref names was retracted: nobody can read it any more. */
 export class Erased extends NotFound {
   static override readonly reason: string = "ERASED";

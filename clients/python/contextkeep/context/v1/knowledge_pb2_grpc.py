@@ -8,6 +8,7 @@ from contextkeep.context.v1 import definitions_pb2 as contextkeep_dot_context_do
 from contextkeep.context.v1 import knowledge_bases_pb2 as contextkeep_dot_context_dot_v1_dot_knowledge__bases__pb2
 from contextkeep.context.v1 import knowledge_pb2 as contextkeep_dot_context_dot_v1_dot_knowledge__pb2
 from contextkeep.context.v1 import mcp_servers_pb2 as contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2
+from contextkeep.context.v1 import specialists_pb2 as contextkeep_dot_context_dot_v1_dot_specialists__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -215,6 +216,21 @@ class KnowledgeStub:
                 '/contextkeep.context.v1.Knowledge/UnapproveMcpTool',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+                _registered_method=True)
+        self.PutSpecialist = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/PutSpecialist',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.FromString,
+                _registered_method=True)
+        self.ListSpecialists = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/ListSpecialists',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.FromString,
+                _registered_method=True)
+        self.DeleteSpecialist = channel.unary_unary(
+                '/contextkeep.context.v1.Knowledge/DeleteSpecialist',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.FromString,
                 _registered_method=True)
         self.PutDefinition = channel.unary_unary(
                 '/contextkeep.context.v1.Knowledge/PutDefinition',
@@ -607,6 +623,34 @@ class KnowledgeServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PutSpecialist(self, request, context):
+        """Specialists, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
+        them, and a key without bounds, as all that writes.
+
+        A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
+        model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no
+        more than the caller who asks. A model that fails is no error: the queries answer then, and the status says so.
+
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (`specialists`; `specialist.node_ids`), PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSpecialists(self, request, context):
+        """Lists the specialists, by id. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSpecialist(self, request, context):
+        """Removes a specialist; what is in its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PutDefinition(self, request, context):
         """Writes the next version of a definition, a draft: it changes no page before it is approved. The rules of the newest version again write
         none, unless that is retired. The newest 50 versions are kept, and the one that is approved.
@@ -886,6 +930,21 @@ def add_KnowledgeServicer_to_server(servicer, server):
                     servicer.UnapproveMcpTool,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.SerializeToString,
+            ),
+            'PutSpecialist': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutSpecialist,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.SerializeToString,
+            ),
+            'ListSpecialists': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSpecialists,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.SerializeToString,
+            ),
+            'DeleteSpecialist': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSpecialist,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.SerializeToString,
             ),
             'PutDefinition': grpc.unary_unary_rpc_method_handler(
                     servicer.PutDefinition,
@@ -1864,6 +1923,87 @@ class Knowledge:
             '/contextkeep.context.v1.Knowledge/UnapproveMcpTool',
             contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_mcp__servers__pb2.UnapproveMcpToolResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutSpecialist(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/PutSpecialist',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.PutSpecialistResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSpecialists(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/ListSpecialists',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.ListSpecialistsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSpecialist(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Knowledge/DeleteSpecialist',
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_specialists__pb2.DeleteSpecialistResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,6 +16,7 @@ from contextkeep.client.aio.context.memories import MemoryCalls
 from contextkeep.client.aio.context.query import QueryCalls
 from contextkeep.client.aio.context.records import RecordCalls
 from contextkeep.client.aio.context.search import SearchCalls
+from contextkeep.client.aio.context.specialists import SpecialistCalls
 from contextkeep.client.aio.context.tasks import TaskCalls
 from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
@@ -43,6 +44,7 @@ class AsyncContextClient(
     AgentCalls,
     KnowledgeBaseCalls,
     McpServerCalls,
+    SpecialistCalls,
     DefinitionCalls,
     QueryCalls,
     HistoryCalls,

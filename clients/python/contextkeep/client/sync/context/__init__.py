@@ -17,6 +17,7 @@ from contextkeep.client.sync.context.memories import MemoryCalls
 from contextkeep.client.sync.context.query import QueryCalls
 from contextkeep.client.sync.context.records import RecordCalls
 from contextkeep.client.sync.context.search import SearchCalls
+from contextkeep.client.sync.context.specialists import SpecialistCalls
 from contextkeep.client.sync.context.tasks import TaskCalls
 from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
@@ -44,6 +45,7 @@ class ContextClient(
     AgentCalls,
     KnowledgeBaseCalls,
     McpServerCalls,
+    SpecialistCalls,
     DefinitionCalls,
     QueryCalls,
     HistoryCalls,

@@ -1,0 +1,55 @@
+"""`contextkeep specialist`: sources that search one folder of the workspace in several steps."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+import click
+
+from contextkeep.cli._base import Session, command, limit_option
+from contextkeep.cli._output import Output
+
+_SPECIALIST = ("specialist_id", "display_name", "node_ids", "steps_max", "is_default", "provider_id")
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep specialist list")
+def specialist() -> None:
+    """Sources that search one folder in several steps; needs admin."""
+
+
+@command(
+    click.argument("specialist_id"),
+    click.option("--name", "display_name", default="", help="What it is called; else its id."),
+    click.option("--below", "node_ids", multiple=True, help="Its folder is below this node; may be repeated."),
+    click.option("--instructions", type=click.File(), help="A file with what a model is told; - is stdin."),
+    click.option("--steps", "steps_max", type=int, default=0, help="Searches and readings of a question; else 4."),
+    click.option("--default", "is_default", is_flag=True, help="Asked where a question selects nobody."),
+    name="put",
+    group=specialist,
+    example="""
+contextkeep specialist put legal --below 0197f1f2-0000-7000-8000-000000000001 --name 'Contracts'
+echo 'A folder for each customer.' | contextkeep specialist put legal --instructions - --steps 6
+""",
+)
+def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
+    """Write a specialist as it is said."""
+    said = instructions.read().strip() if instructions else ""
+    output.one(session.context.put_specialist(specialist_id, instructions=said, **given))
+
+
+@command(limit_option(), name="list", group=specialist, example="contextkeep specialist list")
+def list_specialists(session: Session, output: Output, *, limit: int) -> None:
+    """List the specialists."""
+    output.many(session.context.list_specialists(), *_SPECIALIST, limit=limit)
+
+
+@command(
+    click.argument("specialist_id"),
+    name="delete",
+    group=specialist,
+    example="contextkeep specialist delete my-specialist",
+)
+def delete(session: Session, output: Output, *, specialist_id: str) -> None:
+    """Remove a specialist; what is in its folder stays."""
+    session.context.delete_specialist(specialist_id)
+    output.one({"specialist_id": specialist_id, "is_deleted": True})

@@ -1,0 +1,65 @@
+"""The RPCs of `Knowledge` about specialists: parse, one call, render."""
+
+from __future__ import annotations
+
+from context_service.knowledge.specialists import Specialist, SpecialistInput, Specialists
+from context_service.servicers import wire
+from context_service.servicers.said import ids_of
+from contextkeep.context.v1 import knowledge_pb2_grpc
+from contextkeep.context.v1 import specialists_pb2 as pb
+from service_runtime import calls
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
+    """The part of the servicer that is about specialists."""
+
+    _specialists: Specialists
+
+    async def PutSpecialist(self, request: pb.PutSpecialistRequest, context: object) -> pb.PutSpecialistResponse:
+        """Write a specialist."""
+        said = request.specialist
+        specialist = await self._specialists.put(
+            SpecialistInput(
+                specialist_id=said.specialist_id,
+                display_name=said.display_name,
+                instructions=said.instructions,
+                node_ids=ids_of("specialist.node_ids", said.node_ids),
+                steps_max=said.steps_max,
+                is_default=said.is_default,
+            ),
+            principal=calls.principal(),
+            request=request_of("PutSpecialist", request),
+        )
+        return pb.PutSpecialistResponse(specialist=_specialist(specialist))
+
+    async def ListSpecialists(self, request: pb.ListSpecialistsRequest, context: object) -> pb.ListSpecialistsResponse:
+        """List specialists."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._specialists.page(page, principal=calls.principal())
+        return pb.ListSpecialistsResponse(specialists=map(_specialist, found), next_page_token=token)
+
+    async def DeleteSpecialist(
+        self, request: pb.DeleteSpecialistRequest, context: object
+    ) -> pb.DeleteSpecialistResponse:
+        """Remove a specialist."""
+        asked = request_of("DeleteSpecialist", request)
+        await self._specialists.delete(request.specialist_id, principal=calls.principal(), request=asked)
+        return pb.DeleteSpecialistResponse()
+
+
+def _specialist(specialist: Specialist) -> pb.Specialist:
+    return pb.Specialist(
+        specialist_id=specialist.specialist_id,
+        display_name=specialist.display_name,
+        instructions=specialist.instructions,
+        node_ids=map(str, specialist.node_ids),
+        steps_max=specialist.steps_max,
+        is_default=specialist.is_default,
+        provider_id=specialist.provider_id,
+        version=specialist.version,
+        created_at=wire.timestamp(specialist.created_at),
+        updated_at=wire.timestamp(specialist.updated_at),
+        updated_by=specialist.updated_by,
+    )
