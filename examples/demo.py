@@ -60,6 +60,7 @@ LETTER = "Dear colleague, please examine her throat again in a week."
 LETTER_QUESTION = "the letter to the colleague"
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
 ALLERGY_QUESTION = "What is the patient allergic to?"
+SPECIALIST_QUESTION = "What is the patient allergic to, and what does the x-ray of the chest show?"
 NOTES = {
     "allergies.md": "The patient is allergic to penicillin.",
     "second visit.md": "The cough is better. X-ray of the chest: no finding.",
@@ -411,6 +412,7 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
     harness(context, context_id, nurse_id)
+    ask_specialist(context, node.id)
     compiled(graph, context)
 
 
@@ -462,6 +464,19 @@ def compiled(graph: EntityClient, context: ContextClient) -> None:
     print(f"    {hit.title}: {hit.snippet}  (trust {hit.trust}, version {hit.metadata['definition_version']})")
     if "until June" not in hit.snippet or hit.family != "brain":
         raise SystemExit("the page of the customer is not found")
+
+
+def ask_specialist(context: ContextClient, node_id: str) -> None:
+    """Put a specialist of the patient's folder, and ask it two things at once."""
+    with step("a specialist of the patient's folder, which is searched for each part of a question"):
+        ward = context.put_specialist("ward", node_ids=[node_id], display_name="The patient's notes")
+        found = context.query_context(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
+    (status,) = found.providers
+    print(f"    {status.target}, by {status.mode}")
+    for hit in found.hits[:2]:
+        print(f"    {hit.title}: {hit.snippet}  (by {hit.metadata['asked'][:30]!r}...)")
+    if not {NOTES["allergies.md"], NOTES["second visit.md"]} <= {hit.snippet for hit in found.hits}:
+        raise SystemExit("the specialist has not found both")
 
 
 def harness(context: ContextClient, context_id: str, user_id: str) -> None:

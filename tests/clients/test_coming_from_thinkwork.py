@@ -23,7 +23,7 @@ KNOWN = {
     *(one.reason for one in vars(errors).values() if isinstance(one, type) and hasattr(one, "reason")),
     *(state.value for state in State),
     *FAMILY_TOOLS,
-    *("overloaded", "memory", "brain", "wiki", "workspace", "knowledge", "base", "bedrock", "mcp"),
+    *("overloaded", "memory", "brain", "wiki", "workspace", "knowledge", "base", "bedrock", "mcp", "sub", "agent"),
     *("query_context", "list_context_providers"),
 }
 

@@ -35,6 +35,7 @@ OF_USERS = [
     and "KnowledgeBase" not in rpc.name
     and rpc.name not in ("AddDocument", "ListDocuments", "RemoveDocument")
     and "Mcp" not in rpc.name
+    and "Specialist" not in rpc.name
     and "Definition" not in rpc.name
     and rpc.name not in ("CompilePages", "GetCompiledPage", "ListCompiledPages", "PutFacet")
 ]

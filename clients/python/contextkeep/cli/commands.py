@@ -21,7 +21,6 @@ from contextkeep.cli.node import node
 from contextkeep.cli.query import query
 from contextkeep.cli.search import search
 from contextkeep.cli.sources import sources
-from contextkeep.cli.specialist import specialist
 from contextkeep.cli.wiki import wiki
 from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
@@ -63,7 +62,6 @@ for _command in (
     agent,
     kb,
     mcp,
-    specialist,
     message,
     node,
     edge,

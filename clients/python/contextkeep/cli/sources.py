@@ -9,6 +9,7 @@ import click
 
 from contextkeep.cli._base import Session, command, limit_option, subject_option
 from contextkeep.cli._output import Format, Output
+from contextkeep.cli.specialist import specialist
 from contextkeep.client._messages import MEMORY_QUERY_MODES, QUERY_DEPTHS, QUERY_MODES, QUERY_SCOPES
 from contextkeep.values import SourceTest
 
@@ -157,3 +158,6 @@ def _print(output: Output, ran: SourceTest) -> None:
         for warning in ran.warnings:
             click.echo(f"warning: {warning}")
         click.echo(f"\n{len(ran.answer.hits)} hits, kept as {ran.test_id}")
+
+
+sources.add_command(specialist)

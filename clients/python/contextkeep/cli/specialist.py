@@ -1,4 +1,4 @@
-"""`contextkeep specialist`: sources that search one folder of the workspace in several steps."""
+"""`contextkeep sources specialist`: sources that search one folder of the workspace in several steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextkeep.cli._output import Output
 _SPECIALIST = ("specialist_id", "display_name", "node_ids", "steps_max", "is_default", "provider_id")
 
 
-@click.group(epilog="\b\nExample:\n  contextkeep specialist list")
+@click.group(epilog="\b\nExample:\n  contextkeep sources specialist list")
 def specialist() -> None:
     """Sources that search one folder in several steps; needs admin."""
 
@@ -27,8 +27,8 @@ def specialist() -> None:
     name="put",
     group=specialist,
     example="""
-contextkeep specialist put legal --below 0197f1f2-0000-7000-8000-000000000001 --name 'Contracts'
-echo 'A folder for each customer.' | contextkeep specialist put legal --instructions - --steps 6
+contextkeep sources specialist put legal --below 0197f1f2-0000-7000-8000-000000000001 --name 'Contracts'
+echo 'A folder for each customer.' | contextkeep sources specialist put legal --instructions - --steps 6
 """,
 )
 def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
@@ -37,7 +37,7 @@ def put(session: Session, output: Output, *, specialist_id: str, instructions: T
     output.one(session.context.put_specialist(specialist_id, instructions=said, **given))
 
 
-@command(limit_option(), name="list", group=specialist, example="contextkeep specialist list")
+@command(limit_option(), name="list", group=specialist, example="contextkeep sources specialist list")
 def list_specialists(session: Session, output: Output, *, limit: int) -> None:
     """List the specialists."""
     output.many(session.context.list_specialists(), *_SPECIALIST, limit=limit)
@@ -47,7 +47,7 @@ def list_specialists(session: Session, output: Output, *, limit: int) -> None:
     click.argument("specialist_id"),
     name="delete",
     group=specialist,
-    example="contextkeep specialist delete my-specialist",
+    example="contextkeep sources specialist delete my-specialist",
 )
 def delete(session: Session, output: Output, *, specialist_id: str) -> None:
     """Remove a specialist; what is in its folder stays."""
