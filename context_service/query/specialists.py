@@ -212,11 +212,10 @@ class _Folder:
         self._slowest_s = max(self._slowest_s, time.monotonic() - began)
         self.steps += 1
         self.target = answered.target
-        found = [
-            self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, "asked": query}))
-            for hit in answered.hits
+        by = {"asked": query[: steps.QUERY_CHARS_MAX]}
+        return [
+            self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, **by})) for hit in answered.hits
         ]
-        return found
 
     async def best(self) -> list[Fused]:
         """Return all that was found, as it answers the question."""

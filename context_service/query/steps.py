@@ -24,6 +24,7 @@ PASSAGE_CHARS = 800  # of each
 READ_CHARS = 6_000  # that a reading shows it
 SHOWN_CHARS_MAX = 32_000  # in all: behind them it has to cite
 QUERY_CHARS_MAX = 300
+_PARTED_CHARS = 1_000  # of a question, in which parts are looked for
 _TERMS_MIN = 2  # of a part of a question that is asked for itself
 
 _RULES = (
@@ -68,8 +69,9 @@ class Cite:
 
 def queries_of(question: str) -> list[str]:
     """Return what is asked of the folder: the question, and each part of it that says something of its own."""
-    queries = {frozenset(asked_terms(question)): question}
-    for part in _PART.split(question):
+    begins = question[:_PARTED_CHARS]
+    queries = {frozenset(asked_terms(begins)): question}
+    for part in _PART.split(begins):
         terms = frozenset(asked_terms(part))
         if len(terms) >= _TERMS_MIN:
             queries.setdefault(terms, part.strip()[:QUERY_CHARS_MAX])
