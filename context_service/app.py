@@ -714,6 +714,7 @@ async def _knowledge(
         definitions,
         compiling,
         compiled,
+        ground.names,
     )
     service = Service(
         full_name="contextkeep.context.v1.Knowledge",

@@ -16,12 +16,13 @@ from context_service.knowledge.definition import (
 )
 from context_service.knowledge.making import Made, MadeFacet, Problem, Source
 from context_service.servicers import wire
+from context_service.servicers.node_names import NodeNames
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
 from service_runtime.documents import check_text
-from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
@@ -43,6 +44,7 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     _compiling: Compiling
     _compiled: CompiledPages
+    _names: NodeNames
 
     async def CompilePages(
         self, request: pb.CompilePagesRequest, context: object
@@ -73,7 +75,7 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         found, token = await self._compiled.page(
             PageRequest(size=request.page_size, token=request.page_token),
             definition_name=request.definition_name,
-            node_id=parse_optional_id("node_id", request.node_id),
+            node_id=await self._names.optional_id_of("node_id", request.node_id, request),
             principal=calls.principal(),
         )
         return pb.ListCompiledPagesResponse(pages=map(_page, found), next_page_token=token)

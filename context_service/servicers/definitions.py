@@ -17,12 +17,12 @@ from context_service.knowledge.definition import (
 from context_service.knowledge.definitions import Definitions
 from context_service.servicers import wire
 from context_service.servicers.compiled_pages import KINDS, NUMBER_OF_KIND, tried_page
+from context_service.servicers.node_names import NodeNames
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import GRAPH_DEFAULT
-from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
@@ -38,6 +38,7 @@ class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
     """The part of the servicer that is about definitions."""
 
     _definitions: Definitions
+    _names: NodeNames
 
     async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
         """Write a draft."""
@@ -86,7 +87,8 @@ class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
     async def TestDefinition(self, request: pb.TestDefinitionRequest, context: object) -> pb.TestDefinitionResponse:
         """Make a page that is kept nowhere."""
         rules = _rules(request.rules)
-        made = await self._definitions.tried(rules, parse_id("node_id", request.node_id), principal=calls.principal())
+        node_id = await self._names.id_of("node_id", request.node_id, request)
+        made = await self._definitions.tried(rules, node_id, principal=calls.principal())
         return tried_page(rules, made)
 
 

@@ -22,6 +22,7 @@ from context_service.servicers.definitions import DefinitionsServicer
 from context_service.servicers.knowledge_bases import KnowledgeBasesServicer
 from context_service.servicers.mcp_servers import McpServersServicer
 from context_service.servicers.memories import MemoriesServicer
+from context_service.servicers.node_names import NodeNames
 from context_service.servicers.pages import PagesServicer
 from context_service.servicers.specialists import SpecialistsServicer
 
@@ -52,6 +53,7 @@ class KnowledgeServicer(
         definitions: Definitions,
         compiling: Compiling,
         compiled: CompiledPages,
+        names: NodeNames,
     ) -> None:
         self._memories = memories
         self._remembering = remembering
@@ -65,3 +67,4 @@ class KnowledgeServicer(
         self._definitions = definitions
         self._compiling = compiling
         self._compiled = compiled
+        self._names = names

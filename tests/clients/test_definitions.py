@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, ContextClient, EntityClient
-from contextkeep.errors import DefinitionNotFound, InvalidArgument
+from contextkeep.errors import DefinitionNotFound, InvalidArgument, NodeNotFound
 from tests.conftest import KEY, Addresses
 
 RULES = {
@@ -63,12 +63,16 @@ def test_rules_that_cannot_travel_are_refused_before_they_do(wrong: dict[str, ob
 async def test_a_page_is_compiled_read_and_found(stack: Addresses):
     node_type = f"T{uuid.uuid4().hex}"
     with EntityClient(stack.entity, api_key=KEY) as graph, ContextClient(stack.context, api_key=KEY) as context:
-        node = graph.create_node(node_type, name="Orrery", status=f"Renewing {node_type}")
-        put = context.put_definition(node_type, {**RULES, "node_type": node_type})
+        named = {"external_id": f"crm-{node_type}", "graph_name": "sales"}
+        node = graph.create_node(node_type, name="Orrery", status=f"Renewing {node_type}", **named)
+        put = context.put_definition(node_type, {**RULES, "node_type": node_type, "graph_name": "sales"})
         context.approve_definition(node_type, put.version)
         told = list(context.compile_pages(definition_name=node_type))
         assert (told[-1].is_done, told[-1].pages_written, told[-1].problems) == (True, 1, ())
         (listed,) = context.list_compiled_pages(node_type, node_id=node.id)
+        assert list(context.list_compiled_pages(**named)) == [listed]
+        with pytest.raises(NodeNotFound):
+            next(iter(context.list_compiled_pages(external_id=node_type)))
         page = context.get_compiled_page(listed.page_id)
         assert (page.title, page.facets[0].text, page.compile_id) == ("Orrery", node.status, told[-1].compile_id)
         put = context.put_facet(

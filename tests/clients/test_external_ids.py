@@ -13,6 +13,12 @@ from contextkeep.errors import InvalidArgument, NodeNotFound
 EXTERNAL_ID = {"external_id": "thread-42", "graph_name": "support"}
 
 # What is asked of a node that is named, by method: positional arguments behind the node, then the others.
+DEFINITION = {
+    "node_type": "Session",
+    "graph_name": "support",
+    "title": "'A session'",
+    "facets": [{"slug": "id", "heading": "Id", "kind": "operational", "text": "entity.external_id"}],
+}
 READS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "get_node": ((), {}),
     "get_node_io": ((), {}),
@@ -28,6 +34,7 @@ READS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "assemble_context": ((), {}),
     "fetch_entity_history": ((), {}),
     "test_mapping": (({"role_field": "role", "content_field": "content"},), {}),
+    "test_definition": ((DEFINITION,), {}),
     "fetch_wm_records_by_entity": ((), {}),
     "fetch_wm_manifest": ((), {}),
     "list_blobs": ((), {}),
@@ -49,13 +56,12 @@ WRITES: dict[str, dict[str, Any]] = {
 }
 # Both ends of an edge have their own, and the external id of a context is no node's; the rest write what need not be a
 # node, or take a list. Synced twice, a history answers otherwise: test_syncing.py names it so.
-# A definition is tried on a node that its writer looks at, and a compiled page says the id of the node that it is of.
+# Pages have to be compiled to be listed: test_definitions.py does.
 ELSEWHERE = {
     "create_edge",
     "delete_edge",
     "list_contexts",
     "sync_history",
-    "test_definition",
     "list_compiled_pages",
 }
 NODE_PARAMETERS = {"node_id", "entity_node_id", "root_node_id", "start", "session", "from_node_id"}

@@ -1494,6 +1494,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "TestDefinition": lambda t: [
         definitions.TestDefinitionRequest(rules=_defined("another"), node_id=t.node_id),
         definitions.TestDefinitionRequest(rules=_defined(app_id=t.app_id), node_id=t.child_id),
+        definitions.TestDefinitionRequest(rules=_defined("another"), external_id=t.external_id),
     ],
     "CompilePages": lambda t: [
         definitions.CompilePagesRequest(definition_name=t.definition_name),
@@ -1504,6 +1505,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "ListCompiledPages": lambda t: [
         definitions.ListCompiledPagesRequest(page_size=1),
         definitions.ListCompiledPagesRequest(definition_name=t.definition_name, node_id=t.node_id, page_size=1),
+        definitions.ListCompiledPagesRequest(external_id=t.external_id, page_size=1),
     ],
     "PutFacet": lambda t: [
         definitions.PutFacetRequest(page_id=t.compiled_page_id, facet=_a_facet("another")),

@@ -16,21 +16,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
 from context_service import dev
 from context_service.llm.local import PACKAGES
-from contextkeep import ContextClient
+from contextkeep import ContextClient, EntityClient
 from contextkeep.values.query import QueriedContext
 from tests.bench.company.filled import Filled, filled
-from tests.bench.company.generated import CUSTOMERS, SOURCES, Question, company
-from tests.bench.company.installed import CUSTOMERS_VARIABLE, SEED_VARIABLE, Customers, Tickets
+from tests.bench.company.generated import CATALOGUE, CUSTOMERS, SOURCES, TOOL, Question, company
+from tests.bench.company.installed import CUSTOMERS_VARIABLE, SEED_VARIABLE, Customers, Tickets, catalogue
 from tests.bench.company.rivals import Listed, Merge, alone, by_raw_scores, by_reciprocal_ranks
 from tests.bench.document import save
 from tests.bench.quality.__main__ import Both
 from tests.fakes.context_providers import written_package
+from tests.fakes.mcp_server import FakeTool, fake_mcp
 
 AHEAD_MIN = 0.05
 SHOWN = 20
@@ -38,7 +40,7 @@ OURS = "one scorer (ours)"
 RIVALS: dict[str, Merge] = {
     "own scores merged": by_raw_scores,
     "reciprocal rank fusion": by_reciprocal_ranks,
-    **{f"{source} alone": alone(source) for source in SOURCES},
+    **{f"{'catalogue' if source == CATALOGUE else source} alone": alone(source) for source in SOURCES},
 }
 
 
@@ -104,8 +106,9 @@ def measured(by: str, environment: Mapping[str, str], *, seeds: int, customers: 
     told = Told()
     for seed in range(1, seeds + 1):
         made = company(seed, customers=customers)
-        with asking(seed, customers, environment) as client:
-            there = filled(client, made)
+        with fake_mcp() as server, asking(seed, customers, environment) as (client, graph):
+            server.tools = {TOOL: FakeTool(answer=partial(catalogue, made))}
+            there = filled(client, graph, made, server.url)
             for question in made.questions:
                 asked_one(client, there, question, figures, told)
     total = figures[OURS].asked
@@ -178,8 +181,8 @@ def _listed(client: ContextClient, there: Filled, question: Question, source: st
 
 
 @contextmanager
-def asking(seed: int, customers: int, environment: Mapping[str, str]) -> Iterator[ContextClient]:
-    """Run the services with the company's own providers for the block; yield a client of theirs."""
+def asking(seed: int, customers: int, environment: Mapping[str, str]) -> Iterator[tuple[ContextClient, EntityClient]]:
+    """Run the services with the company's own providers for the block; yield clients of theirs."""
     before = dict(os.environ)
     try:
         with tempfile.TemporaryDirectory() as name:
@@ -188,11 +191,13 @@ def asking(seed: int, customers: int, environment: Mapping[str, str]) -> Iterato
             os.environ.update(environment)
             os.environ["PYTHONPATH"] = os.pathsep.join([str(packages), str(Path.cwd())])
             os.environ |= {SEED_VARIABLE: str(seed), CUSTOMERS_VARIABLE: str(customers)}
+            os.environ["MCP_SERVERS_ALLOWED"] = '["127.0.0.1"]'
             with (
                 dev.stack(Path(name), keep=False) as stack,
                 ContextClient(stack.context_address, timeout_s=60) as client,
+                EntityClient(stack.entity_address, timeout_s=60) as graph,
             ):
-                yield client
+                yield client, graph
     finally:
         os.environ.clear()
         os.environ.update(before)

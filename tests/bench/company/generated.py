@@ -1,4 +1,4 @@
-"""A company of a seed: customers, and what six sources know of them, each fact planted in one that is known.
+"""A company of a seed: customers, and what nine sources know of them, each fact planted in one that is known.
 
 Each fact is asked for twice: with one of its words besides the name of the customer, and with none, since who asks does
 not know how it was written down. Each source also says something of each customer that answers no question, and uses
@@ -12,8 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from context_service.knowledge.mcp_tool import provider_id_of
+
 CRM, TICKETS, FILES, TALK, WIKI, MEMORY = "crm", "tickets", "workspace", "context", "wiki", "memory"
-SOURCES = (CRM, TICKETS, FILES, TALK, WIKI, MEMORY)
+GRAPH, DOCUMENTS = "brain", "knowledge-base"
+SERVER, TOOL = "catalogue", "search"  # of an MCP server
+CATALOGUE = provider_id_of(SERVER, TOOL)
+SOURCES = (CRM, TICKETS, FILES, TALK, WIKI, MEMORY, GRAPH, DOCUMENTS, CATALOGUE)
 CUSTOMERS = 30  # of a company
 
 _TODAY = datetime(2026, 9, 1, tzinfo=UTC)
@@ -120,6 +125,37 @@ _FACTS = (
         "Where did a workshop help, at {c}?",
         "What worked for me when pitching to {c}?",
     ),
+    (
+        GRAPH,
+        "The opportunity {m} licences for {c} is worth EUR {n},000.",
+        "Which opportunity is there at {c}?",
+        "What could we sell next to {c}?",
+    ),
+    (
+        GRAPH,
+        "We owe {c} {n} scanners until {d}.",
+        "How many scanners are for {c}?",
+        "Which delivery to {c} is outstanding?",
+    ),
+    (
+        DOCUMENTS,
+        "Machines at {c} are under warranty for {n} days after installation.",
+        "How long is the warranty of {c}?",
+        "Until when do we repair for {c} free of charge?",
+    ),
+    (
+        DOCUMENTS,
+        "Returned parts from {c} are inspected in {t}, and nowhere else.",
+        "Where are parts of {c} inspected?",
+        "To which place does {c} send back goods?",
+    ),
+    (CATALOGUE, "{c} buys from price list {n}.", "Which list has {c}?", "At which rates do we invoice {c}?"),
+    (
+        CATALOGUE,
+        "Article numbers of {c} begin with {n}-.",
+        "With what do the numbers of {c} begin?",
+        "How are products labelled for {c}?",
+    ),
 )
 # What answers no question.
 _NOISE = (
@@ -132,6 +168,9 @@ _NOISE = (
     (TICKETS, "{c}: a password was reset for {p}, closed without trouble."),
     (TICKETS, "{c}: question about the price list was answered by a link to the handbook."),
     (WIKI, "The page of {c} is kept by the sales team, who meet each {w}."),
+    (GRAPH, "The opportunity of {c} was moved to another owner, {p}, without a change of plan."),
+    (DOCUMENTS, "This page of the manual for {c} is left blank; the next one repeats the table of contents."),
+    (CATALOGUE, "The entry of {c} was copied from the old catalogue, free of charge and without a change."),
     (MEMORY, "Dinner with {p} of {c} was pleasant, we talked about {t} for most of it."),
 )
 _PEOPLE = (

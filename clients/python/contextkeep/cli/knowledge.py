@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from contextkeep import definition_files
-from contextkeep.cli._base import Session, command, limit_option
+from contextkeep.cli._base import Session, command, external_id_option, limit_option, node_named
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._messages import FACET_KINDS
@@ -22,6 +22,7 @@ from contextkeep.values import CompileProgress, Definition
 
 _DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
 _FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
+_GRAPH = click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default.")
 _COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed")
 
 
@@ -126,11 +127,22 @@ def definitions(session: Session, output: Output, *, states: tuple[Any, ...], li
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
     click.option("--definition", "name", help="Which, if the file has several."),
     click.option("--node", "node_id", required=True, help="Whose page."),
+    external_id_option,
+    _GRAPH,
     name="test",
     group=knowledge,
     example="contextkeep knowledge test customers.yaml --node 0197f1f2-0000-7000-8000-000000000001",
 )
-def test(session: Session, output: Output, *, file: Path, name: str | None, node_id: str) -> None:
+def test(
+    session: Session,
+    output: Output,
+    *,
+    file: Path,
+    name: str | None,
+    node_id: str,
+    by_external_id: bool,
+    graph_name: str,
+) -> None:
     """Print the page that rules make of a node.
 
     The rules are a definition's of a file. Nothing is kept.
@@ -141,7 +153,8 @@ def test(session: Session, output: Output, *, file: Path, name: str | None, node
     if name not in found:
         raise click.UsageError(f"give --definition: {', '.join(found) or 'the file has none'}")
     with _located(found[name].place):
-        output.one(session.context.test_definition(found[name].rules, node_id))
+        node = node_named(node_id, by_external_id, graph_name)
+        output.one(session.context.test_definition(found[name].rules, **node))
 
 
 @command(
@@ -190,14 +203,26 @@ def _told() -> Iterator[Any]:
 @command(
     click.option("--definition", "definition_name", default="", help="Only those of this definition."),
     click.option("--node", "node_id", help="Only those of this node."),
+    external_id_option,
+    _GRAPH,
     limit_option(),
     name="pages",
     group=knowledge,
     example="contextkeep knowledge pages --definition customers",
 )
-def pages(session: Session, output: Output, *, definition_name: str, node_id: str | None, limit: int) -> None:
+def pages(
+    session: Session,
+    output: Output,
+    *,
+    definition_name: str,
+    node_id: str | None,
+    by_external_id: bool,
+    graph_name: str,
+    limit: int,
+) -> None:
     """List pages, and what is out of date."""
-    found = session.context.list_compiled_pages(definition_name, node_id=node_id)
+    node: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
+    found = session.context.list_compiled_pages(definition_name, **node)
     columns = ("definition_name", "definition_version", "title", "stale", "compiled_at", "node_id", "page_id")
     output.many(found, *columns, limit=limit)
 

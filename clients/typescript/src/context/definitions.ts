@@ -20,6 +20,7 @@ import {
 import * as pb from "../gen/contextkeep/context/v1/definitions_pb.js";
 import { Knowledge } from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { choice } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -110,8 +111,9 @@ export abstract class DefinitionCalls extends AgentCalls {
    * @throws InvalidArgument A rule does not compile.
    * @throws NodeNotFound There is no such node.
    */
-  async testDefinition(rules: DefinitionRules, nodeId: string, options: CallOptions = {}): Promise<TriedDefinition> {
-    return triedOf(await this.call(method.testDefinition, { rules: definitionRules(rules), nodeId }, options));
+  async testDefinition(rules: DefinitionRules, node: NodeName, options: CallOptions = {}): Promise<TriedDefinition> {
+    const request = { rules: definitionRules(rules), ...nameFields("nodeId", node) };
+    return triedOf(await this.call(method.testDefinition, request, options));
   }
 
   /**
@@ -142,12 +144,13 @@ export abstract class DefinitionCalls extends AgentCalls {
 
   /** Pages that you may see, without their facets, by the name of their definition. */
   listCompiledPages(
-    options: { definitionName?: string; nodeId?: string; pageSize?: number } & CallOptions = {},
+    options: { definitionName?: string; nodeId?: NodeName; pageSize?: number } & CallOptions = {},
   ): Rows<CompiledPage> {
     const { definitionName, nodeId, pageSize } = options;
+    const asked = { definitionName, pageSize, ...(nodeId !== undefined && nameFields("nodeId", nodeId)) };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(method.listCompiledPages, { definitionName, nodeId, pageSize, pageToken }, options);
+        const page = await this.call(method.listCompiledPages, { ...asked, pageToken }, options);
         return [page.pages.map(compiledPageOf), page.nextPageToken];
       }),
     );

@@ -297,12 +297,16 @@ class ListDefinitionsResponse(_message.Message):
     def __init__(self, definitions: _Optional[_Iterable[_Union[Definition, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class TestDefinitionRequest(_message.Message):
-    __slots__ = ("rules", "node_id")
+    __slots__ = ("rules", "node_id", "external_id", "graph_name")
     RULES_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     rules: DefinitionRules
     node_id: str
-    def __init__(self, rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., node_id: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., node_id: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class TestDefinitionResponse(_message.Message):
     __slots__ = ("page", "problems", "problems_left_out")
@@ -359,16 +363,20 @@ class GetCompiledPageResponse(_message.Message):
     def __init__(self, page: _Optional[_Union[CompiledPage, _Mapping]] = ...) -> None: ...
 
 class ListCompiledPagesRequest(_message.Message):
-    __slots__ = ("definition_name", "node_id", "page_size", "page_token")
+    __slots__ = ("definition_name", "node_id", "page_size", "page_token", "external_id", "graph_name")
     DEFINITION_NAME_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     definition_name: str
     node_id: str
     page_size: int
     page_token: str
-    def __init__(self, definition_name: _Optional[str] = ..., node_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, definition_name: _Optional[str] = ..., node_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class ListCompiledPagesResponse(_message.Message):
     __slots__ = ("pages", "next_page_token")

@@ -741,7 +741,8 @@ class KnowledgeServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCompiledPages(self, request, context):
-        """Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and
+        UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import DefinitionState, FacetKind, Id
+from contextkeep.client._messages import ByExternalId, DefinitionState, FacetKind, Id
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.values import CompiledPage, CompileProgress, Definition, Facet, TriedDefinition
@@ -109,15 +109,28 @@ class DefinitionCalls(AsyncClient):
             request.page_token = page.next_page_token
 
     async def test_definition(
-        self, rules: Mapping[str, Any], node_id: Id, *, timeout_s: float | None = None
+        self,
+        rules: Mapping[str, Any],
+        node_id: Id | None = None,
+        *,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> TriedDefinition:
         """Return the page that rules make of a node. Nothing is kept.
+
+        Args:
+            rules: As of `put_definition`.
+            node_id: The node.
+            timeout_s: Deadline; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             InvalidArgument: a rule does not compile: `rule`, `line` and `column` in the metadata.
             NodeNotFound: there is no such node.
         """
-        request = pb.TestDefinitionRequest(rules=messages.definition_rules(rules), node_id=messages.to_id(node_id))
+        request = pb.TestDefinitionRequest(
+            rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named
+        )
         response: pb.TestDefinitionResponse = await self.call("TestDefinition", request, timeout_s=timeout_s)
         return TriedDefinition.from_proto(response)
 
@@ -166,6 +179,7 @@ class DefinitionCalls(AsyncClient):
         node_id: Id | None = None,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[CompiledPage, None]:
         """Yield pages that you may see, without their facets, by the name of their definition, following the pages.
 
@@ -174,9 +188,13 @@ class DefinitionCalls(AsyncClient):
             node_id: Only those of this node. None: all.
             page_size: Pages of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: no node has the external id.
         """
         request = pb.ListCompiledPagesRequest(
-            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size
+            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
         )
         while True:
             page: pb.ListCompiledPagesResponse = await self.call("ListCompiledPages", request, timeout_s=timeout_s)

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import DefinitionState, FacetKind, Id
+from contextkeep.client._messages import ByExternalId, DefinitionState, FacetKind, Id
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.values import CompiledPage, CompileProgress, Definition, Facet, TriedDefinition
@@ -110,15 +110,28 @@ class DefinitionCalls(Client):
             request.page_token = page.next_page_token
 
     def test_definition(
-        self, rules: Mapping[str, Any], node_id: Id, *, timeout_s: float | None = None
+        self,
+        rules: Mapping[str, Any],
+        node_id: Id | None = None,
+        *,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> TriedDefinition:
         """Return the page that rules make of a node. Nothing is kept.
+
+        Args:
+            rules: As of `put_definition`.
+            node_id: The node.
+            timeout_s: Deadline; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             InvalidArgument: a rule does not compile: `rule`, `line` and `column` in the metadata.
             NodeNotFound: there is no such node.
         """
-        request = pb.TestDefinitionRequest(rules=messages.definition_rules(rules), node_id=messages.to_id(node_id))
+        request = pb.TestDefinitionRequest(
+            rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named
+        )
         response: pb.TestDefinitionResponse = self.call("TestDefinition", request, timeout_s=timeout_s)
         return TriedDefinition.from_proto(response)
 
@@ -167,6 +180,7 @@ class DefinitionCalls(Client):
         node_id: Id | None = None,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Generator[CompiledPage, None, None]:
         """Yield pages that you may see, without their facets, by the name of their definition, following the pages.
 
@@ -175,9 +189,13 @@ class DefinitionCalls(Client):
             node_id: Only those of this node. None: all.
             page_size: Pages of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: no node has the external id.
         """
         request = pb.ListCompiledPagesRequest(
-            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size
+            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
         )
         while True:
             page: pb.ListCompiledPagesResponse = self.call("ListCompiledPages", request, timeout_s=timeout_s)

@@ -2164,7 +2164,8 @@ export const Knowledge: GenService<{
     output: typeof GetCompiledPageResponseSchema;
   },
   /**
-   * Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * Lists pages that were compiled, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and
+   * UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.ListCompiledPages
    */
