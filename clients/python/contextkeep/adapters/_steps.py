@@ -1,0 +1,51 @@
+"""The same work for callers that wait and those that do not: steps ask a client, `done` and `done_async` answer.
+
+A generator yields a call to make, `lambda client: client.fetch_wm_record(record_id)`, and is sent its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from typing import Any, TypeVar
+
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import ContextKeepError
+
+_T = TypeVar("_T")
+
+Ask = Callable[
+    [Any], Any
+]  # a call of either client, which differ in what they wait for alone; a list is answered whole
+Steps = Generator[Ask, Any, _T]
+
+
+def done(client: ContextClient, steps: Steps[_T]) -> _T:
+    """Answer what the steps ask, and return what they return."""
+    resume, given = steps.send, None
+    while True:
+        try:
+            ask = resume(given)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]
+        try:
+            answer = ask(client)
+            resume, given = steps.send, list(answer) if isinstance(answer, Iterator) else answer
+        except ContextKeepError as error:
+            resume, given = steps.throw, error  # type: ignore[assignment]
+
+
+async def done_async(client: AsyncContextClient, steps: Steps[_T]) -> _T:
+    """See `done`."""
+    resume, given = steps.send, None
+    while True:
+        try:
+            ask = resume(given)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]
+        try:
+            asked: AsyncIterator[Any] | Awaitable[Any] = ask(client)
+            answer = [one async for one in asked] if isinstance(asked, AsyncIterator) else await asked
+            resume, given = steps.send, answer
+        except ContextKeepError as error:
+            resume, given = steps.throw, error
