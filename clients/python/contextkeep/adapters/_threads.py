@@ -8,7 +8,7 @@ from itertools import islice
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import ContextNotFound
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput
-from contextkeep.values import ChatMessage, SentMessage
+from contextkeep.values import ChatMessage, Context, SentMessage
 
 MESSAGES_AT_ONCE = 500  # that one call writes, all or none
 _PAGE = 500
@@ -37,11 +37,16 @@ class Thread:
     async def context_id(self) -> str | None:
         """Return the id of its context; None: it has no message yet, or was deleted."""
         if self._context_id is None:
-            listed = self.client.get_contexts_by_external_id(self.name, subject_user_id=self.subject_user_id)
-            # A user sees what is nobody's, too; what it writes goes to its own.
-            found = [one async for one in listed if self.subject_user_id in ("", one.owner_user_id)]
-            self._context_id = min(found, key=lambda one: not one.owner_user_id).context_id if found else None
+            context = await self.context()
+            self._context_id = context.context_id if context else None
         return self._context_id
+
+    async def context(self) -> Context | None:
+        """Return its context as it is now; None: there is none."""
+        listed = self.client.get_contexts_by_external_id(self.name, subject_user_id=self.subject_user_id)
+        # A user sees what is nobody's, too; what it writes goes to its own.
+        found = [one async for one in listed if self.subject_user_id in ("", one.owner_user_id)]
+        return min(found, key=lambda one: not one.owner_user_id) if found else None
 
     async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, 500 at once, each time all or none.

@@ -1,0 +1,852 @@
+"""Sessions, artifacts and memory of Google's ADK: contexts, files of working memory, and recall.
+
+    client = AsyncContextClient()
+    runner = Runner(
+        app_name="shop",
+        agent=agent,
+        session_service=ContextSessionService(client),
+        artifact_service=ContextArtifactService(client),
+        memory_service=ContextMemoryService(client),
+    )
+
+An event becomes a message in our words (texts, calls, responses, thoughts); what else ADK says of it is kept beside
+them, so that it comes back as it was. The state of a session is what its events made of it: a view of the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+from google.adk.artifacts import BaseArtifactService
+from google.adk.artifacts.artifact_util import is_artifact_ref, parse_artifact_uri
+from google.adk.artifacts.base_artifact_service import ArtifactVersion
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.input_validation_error import InputValidationError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events import Event
+from google.adk.memory import BaseMemoryService
+from google.adk.memory.base_memory_service import SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
+from google.genai.types import Blob, Content, Part
+from pydantic_core import to_jsonable_python
+
+from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._threads import Thread
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.errors import (
+    ContextNotFound,
+    MessageExists,
+    MessageNotFound,
+    RecordExists,
+    RecordNotFound,
+    VersionConflict,
+)
+from contextkeep.ids import new_id
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.memory_types import MemoryType
+from contextkeep.values import ChatMessage, Context, Reasoning, Record
+from contextkeep.values import Part as OurPart
+
+SYSTEM = "google-adk"  # the system of the external id of a session: app, user and session, with slashes between them
+USER_SYSTEM = "google-adk-user"  # that all sessions of a user carry
+APP_SYSTEM = "google-adk-app"  # and all of an app
+MEMORY_SYSTEM = "google-adk-memory"  # of the context in which the memory of a user is
+_KEY = "google_adk"  # in metadata: what our words do not say
+_BEGUN = "begun"  # the message that begins a session, with its first state
+_KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
+_PARTS_MAX = 99  # of a message, beside one for what our words do not say
+_PAGE = 500
+_LAG_MAX = 50  # messages behind what is kept of a state, before it is kept anew
+_ATTEMPTS = 10  # to change what others change, too
+_REFERENCES_MAX = 5  # of artifacts to artifacts, one behind the other
+_MEMORIES_MAX = 10
+_NOT_FOUND = {"index": False}
+_LAST_PART = {"is_last_part": True}  # says that what our words do not say is the last part of the message
+
+
+class ContextSessionService(BaseSessionService):
+    """Sessions that are contexts: durable, isolated, found by words and by meaning."""
+
+    def __init__(self, client: AsyncContextClient, *, as_users: bool = False) -> None:
+        """Remember where they are.
+
+        Args:
+            client: Of the Context Service; it stays the caller's to close.
+            as_users: Call for the user of each session, whose contexts they are then. It needs the scope `delegate`,
+                or a key of that user. Otherwise they are nobody's, and a user is a part of their names.
+        """
+        self._client = client
+        self._as_users = as_users
+        self._threads: dict[tuple[str, str, str], Thread] = {}
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        """Begin a session; see ADK.
+
+        Raises:
+            AlreadyExistsError: it is there.
+        """
+        session_id = (session_id or "").strip() or new_id()
+        scopes = _scopes(to_jsonable_python(state or {}, serialize_unknown=True))
+        begun = datetime.now(UTC)
+        first = MessageInput(
+            role="system",
+            parts=[PartInput(data={"state": scopes["session"]}, metadata=_NOT_FOUND)],
+            message_id=f"{SYSTEM}-begun",
+            metadata={_KEY: _BEGUN},
+            said_at=begun,
+        )
+        about = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+        try:
+            sent = await self._client.send_message(
+                first,
+                get_or_create=_session_name(app_name, user_id, session_id),
+                context=ContextInput(
+                    external_ids=[_user_name(app_name, user_id), ExternalId(APP_SYSTEM, app_name)],
+                    metadata={_KEY: about},
+                ),
+                recall=False,
+                subject_user_id=self._subject(user_id),
+            )
+        except MessageExists:
+            sent = None
+        if sent is None or not sent.created:
+            raise AlreadyExistsError(f"Session with id {session_id} already exists.")
+        await self._set_scopes(app_name, user_id, scopes)
+        shared = await self._shared(app_name, user_id)
+        return Session(
+            app_name=app_name,
+            user_id=user_id,
+            id=session_id,
+            state=scopes["session"] | shared[user_id],
+            last_update_time=begun.timestamp(),
+        )
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Return a session with its events, or the newest of them; None: there is none."""
+        session_id = session_id.strip()
+        found, shared = await asyncio.gather(
+            self._thread(app_name, user_id, session_id).context(), self._shared(app_name, user_id)
+        )
+        if found is None:
+            return None
+        try:
+            messages = await self._read(found, user_id, config)
+            state, updated = await self._state(found, user_id, messages)
+        except ContextNotFound:
+            return None
+        events = [event_of(message, app_name=app_name) for message in messages if not _is_begun(message)]
+        return Session(
+            app_name=app_name,
+            user_id=user_id,
+            id=session_id,
+            events=events,
+            state=state | shared[user_id],
+            last_update_time=updated,
+        )
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        """Return the sessions of a user, or of all, without their events, the one that was used last at the end."""
+        if user_id is None and self._as_users:
+            raise InputValidationError("sessions that are their users' are listed for one of them")
+        name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
+        subject = self._subject(user_id or "")
+        listed = self._client.get_contexts_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
+        found = [one async for one in listed]
+        shared = await self._shared(app_name, user_id)
+        sessions = []
+        for context in found:
+            about = context.metadata.get(_KEY)
+            if not isinstance(about, dict) or "session_id" not in about:
+                continue
+            try:
+                state, updated = await self._state(context, about["user_id"], [])
+            except ContextNotFound:
+                continue  # deleted meanwhile
+            sessions.append(
+                Session(
+                    app_name=app_name,
+                    user_id=about["user_id"],
+                    id=about["session_id"],
+                    state=state | shared.get(about["user_id"], shared[""]),
+                    last_update_time=updated,
+                )
+            )
+        sessions.sort(key=lambda one: (one.last_update_time, one.user_id, one.id))
+        return ListSessionsResponse(sessions=sessions)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        """Delete the context with all that it has; states of the user and the app stay."""
+        await self._thread(app_name, user_id, session_id.strip()).delete()
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        """Return the state of a user, by names without `user:`."""
+        shared = await self._shared(app_name, user_id)
+        return {key.removeprefix("user:"): value for key, value in shared[user_id].items() if key.startswith("user:")}
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        """Write an event; the same one again is written once.
+
+        Raises:
+            SessionNotFoundError: it was deleted.
+        """
+        if event.partial:
+            return event
+        said = _dumped(event)
+        await self._append(session, event, message_of(event))
+        await self._set_scopes(session.app_name, session.user_id, _scopes(said["actions"].get("state_delta", {})))
+        if any(one is event for one in session.events):
+            return event
+        appended = await super().append_event(session, event)
+        session.last_update_time = event.timestamp
+        return appended
+
+    async def _append(self, session: Session, event: Event, said: MessageInput) -> None:
+        thread = self._thread(session.app_name, session.user_id, session.id)
+        for _ in range(2):  # a context that was deleted meanwhile is looked for once more
+            context_id = await thread.context_id()
+            if context_id is None:
+                break
+            try:
+                await self._client.send_message(
+                    said, context_id, recall=False, subject_user_id=self._subject(session.user_id)
+                )
+            except ContextNotFound:
+                thread.forget()
+            else:
+                return
+        raise SessionNotFoundError(f"Session {session.id} not found.")
+
+    async def _read(self, context: Context, user_id: str, config: GetSessionConfig | None) -> list[ChatMessage]:
+        """Return the messages that are asked for, oldest first."""
+        newest = config.num_recent_events if config else None
+        after = config.after_timestamp if config else None
+        found: list[ChatMessage] = []
+        if newest == 0:
+            return found
+        is_all = newest is None and after is None
+        listed = self._client.list_messages(
+            context.context_id,
+            newest_first=not is_all,
+            page_size=min(newest or _PAGE, _PAGE),
+            subject_user_id=self._subject(user_id),
+        )
+        async for message in listed:
+            if after is not None and _time_of(message) < after:
+                break
+            found.append(message)
+            if len(found) == newest:
+                break
+        await listed.aclose()
+        return found if is_all else found[::-1]
+
+    async def _state(
+        self, context: Context, user_id: str, newest: Sequence[ChatMessage]
+    ) -> tuple[dict[str, Any], float]:
+        """Return the state of a session, and when it was used last.
+
+        Args:
+            context: Whose metadata have a state as of an earlier message, if it is not too large for them.
+            user_id: Of the session.
+            newest: Messages that were read, up to the newest.
+        """
+        about = context.metadata.get(_KEY, {})
+        kept = about.get("kept", {"seq": 0, "state": {}, "time": context.created_at.timestamp()})
+        seq, state, updated = kept["seq"], dict(kept["state"]), kept["time"]
+        before = newest[0].seq - 1 if newest else context.last_seq
+        behind: list[ChatMessage] = []
+        if seq < before:
+            listed = self._client.list_messages(
+                context.context_id,
+                seq_from=seq + 1,
+                seq_to=before,
+                page_size=_PAGE,
+                subject_user_id=self._subject(user_id),
+            )
+            behind = [message async for message in listed]
+        last_seq = seq
+        for message in [*behind, *newest]:
+            if message.seq <= seq:
+                continue
+            for key, value in _delta_of(message).items():
+                state[key] = value
+            updated, last_seq = _time_of(message), message.seq
+        if last_seq - seq > _LAG_MAX:
+            await self._keep(context, user_id, about | {"kept": {"seq": last_seq, "state": state, "time": updated}})
+        return state, updated
+
+    async def _keep(self, context: Context, user_id: str, about: dict[str, Any]) -> None:
+        """Keep a state, unless it is too large: then the next one who asks reads the events again."""
+        if len(_json(about)) <= _KEPT_BYTES_MAX:
+            await self._client.update_context(
+                context.context_id,
+                metadata=context.metadata | {_KEY: about},
+                subject_user_id=self._subject(user_id),
+            )
+
+    async def _shared(self, app_name: str, user_id: str | None) -> dict[str, dict[str, Any]]:
+        """Return by user what the app and the user have in their states; by "" what the app has.
+
+        Args:
+            app_name: Which.
+            user_id: For whom; None: for all.
+        """
+        names = [] if user_id is None else ["state", f"state/{user_id}"]
+        listed = self._client.fetch_wm_records_by_entity(
+            entity_of(app_name, system=APP_SYSTEM), names=names, name_prefix="state", with_content=True
+        )
+        by_name = {record.name: record.content async for record in listed}
+        of_app = {f"app:{key}": value for key, value in by_name.pop("state", {}).items()}
+        found = {
+            name.removeprefix("state/"): of_app | {f"user:{key}": value for key, value in state.items()}
+            for name, state in by_name.items()
+        }
+        return {"": of_app} | ({user_id: of_app} if user_id is not None else {}) | found
+
+    async def _set_scopes(self, app_name: str, user_id: str, scopes: Mapping[str, Mapping[str, Any]]) -> None:
+        for name, delta in (("state", scopes["app"]), (f"state/{user_id}", scopes["user"])):
+            if delta:
+                await self._merge(entity_of(app_name, system=APP_SYSTEM), name, delta)
+
+    async def _merge(self, entity_node_id: str, name: str, delta: Mapping[str, Any]) -> None:
+        """Change some keys of a record of JSON; of two who do so at once neither is lost."""
+        record_id = uuid5(UUID(entity_node_id), name)
+        for _ in range(_ATTEMPTS):
+            try:
+                record = await self._client.fetch_wm_record(record_id)
+                await self._client.update_wm_record(
+                    record_id, content=record.content | delta, expected_version=record.version
+                )
+            except RecordNotFound:
+                try:
+                    await self._client.insert_wm_record(
+                        MemoryType.JSON,
+                        name,
+                        content=dict(delta),
+                        working_memory_id=record_id,
+                        entity_node_id=entity_node_id,
+                    )
+                except RecordExists:
+                    continue
+                return
+            except VersionConflict:
+                continue
+            else:
+                return
+        raise VersionConflict(f"others changed {name} {_ATTEMPTS} times")
+
+    def _thread(self, app_name: str, user_id: str, session_id: str) -> Thread:
+        key = (app_name, user_id, session_id)
+        if key not in self._threads:
+            if len(self._threads) >= 10_000:  # only ids: they are found again
+                self._threads.clear()
+            self._threads[key] = Thread(self._client, _session_name(*key), subject_user_id=self._subject(user_id))
+        return self._threads[key]
+
+    def _subject(self, user_id: str) -> str:
+        return user_id if self._as_users else ""
+
+
+class ContextArtifactService(BaseArtifactService):
+    """Artifacts that are files of working memory, each version one, streamed both ways."""
+
+    def __init__(self, client: AsyncContextClient) -> None:
+        """Remember where they are.
+
+        Args:
+            client: Of the Context Service; it stays the caller's to close.
+        """
+        self._client = client
+
+    async def save_artifact(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        artifact: Part | dict[str, Any],
+        session_id: str | None = None,
+        custom_metadata: dict[str, Any] | None = None,
+    ) -> int:
+        """Write the next version of an artifact, and return its number, from 0."""
+        part = Part.model_validate(artifact) if isinstance(artifact, dict) else artifact
+        entity = _entity(app_name, user_id, filename, session_id)
+        about: dict[str, Any] = {"custom_metadata": custom_metadata or {}}
+        if part.inline_data is not None:
+            content, media_type = part.inline_data.data or b"", part.inline_data.mime_type
+            about |= {"kind": "inline_data", "display_name": part.inline_data.display_name, "mime_type": media_type}
+        elif part.text is not None:
+            content, media_type = part.text.encode(), "text/plain"
+            about |= {"kind": "text", "mime_type": media_type}
+        elif part.file_data is not None:
+            if is_artifact_ref(part):
+                _referred(part, app_name, user_id, session_id)
+            content, media_type = part.file_data.model_dump_json(exclude_none=True).encode(), "application/json"
+            about |= {"kind": "file_data", "mime_type": None if is_artifact_ref(part) else part.file_data.mime_type}
+        else:
+            raise InputValidationError("Not supported artifact type.")
+        records = await self._versions(entity, filename, newest=1)
+        version = _about(records[0])["version"] + 1 if records else 0
+        while True:
+            try:
+                await self._client.upload_blob(
+                    content,
+                    name=filename,
+                    working_memory_id=_version_id(entity, filename, version),
+                    entity_node_id=entity,
+                    semantic_purpose="artifact",
+                    content_type=media_type or "application/octet-stream",
+                    metadata={_KEY: about | {"version": version}},
+                )
+            except RecordExists:  # somebody else saved one meanwhile
+                version += 1
+            else:
+                return version
+
+    async def load_artifact(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
+        version: int | None = None,
+    ) -> Part | None:
+        """Return a version of an artifact, or its newest; None: there is none."""
+        for _ in range(_REFERENCES_MAX + 1):
+            part = await self._loaded(_entity(app_name, user_id, filename, session_id), filename, version)
+            if part is None or not is_artifact_ref(part):
+                return part
+            uri = _referred(part, app_name, user_id, session_id)
+            filename, session_id, version = uri.filename, uri.session_id, uri.version
+        raise InputValidationError(f"{filename} refers to an artifact that refers to another, too often")
+
+    async def _loaded(self, entity: str, filename: str, version: int | None) -> Part | None:
+        record_id: str | UUID
+        if version is None:
+            newest = await self._versions(entity, filename, newest=1)
+            if not newest:
+                return None
+            record_id = newest[0].working_memory_id
+        else:
+            record_id = _version_id(entity, filename, version)
+        try:
+            reader = await self._client.get_blob(record_id)
+        except RecordNotFound:
+            return None
+        async with reader:
+            content = b"".join([chunk async for chunk in reader])
+        about = _about(reader.record)
+        if about["kind"] == "text":
+            return Part(text=content.decode())
+        if about["kind"] == "file_data":
+            return Part.model_validate({"file_data": json.loads(content)})
+        media_type = about["mime_type"]
+        if not content and media_type == "application/octet-stream" and not about["display_name"]:
+            return None  # what a rewind saves to remove an artifact
+        return Part(inline_data=Blob(data=content, mime_type=media_type, display_name=about["display_name"]))
+
+    async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
+        """Return the names of the artifacts of a user, and of a session."""
+        entities = [_user_entity(app_name, user_id)]
+        if session_id is not None:
+            entities.append(_session_entity(app_name, user_id, session_id))
+        names = set()
+        for entity in entities:
+            async for record in self._client.fetch_wm_records_by_entity(
+                entity, semantic_purposes=["artifact"], page_size=1_000
+            ):
+                names.add(record.name)
+        return sorted(names)
+
+    async def delete_artifact(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> None:
+        """Remove all versions of an artifact for good."""
+        for record in await self._versions(_entity(app_name, user_id, filename, session_id), filename):
+            await self._client.delete_wm_record(record.working_memory_id, purge=True)
+
+    async def list_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[int]:
+        """Return the numbers of the versions of an artifact."""
+        records = await self._versions(_entity(app_name, user_id, filename, session_id), filename)
+        return sorted(_about(record)["version"] for record in records)
+
+    async def list_artifact_versions(
+        self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
+    ) -> list[ArtifactVersion]:
+        """Return what is known of each version of an artifact."""
+        records = await self._versions(_entity(app_name, user_id, filename, session_id), filename)
+        return sorted(map(_artifact_version, records), key=lambda one: one.version)
+
+    async def get_artifact_version(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        filename: str,
+        session_id: str | None = None,
+        version: int | None = None,
+    ) -> ArtifactVersion | None:
+        """Return what is known of a version of an artifact, or of its newest; None: there is none."""
+        entity = _entity(app_name, user_id, filename, session_id)
+        if version is None:
+            newest = await self._versions(entity, filename, newest=1)
+            return _artifact_version(newest[0]) if newest else None
+        try:
+            record = await self._client.fetch_wm_record(_version_id(entity, filename, version))
+        except RecordNotFound:
+            return None
+        return _artifact_version(record)
+
+    async def _versions(self, entity: str, filename: str, *, newest: int = 0) -> list[Record]:
+        """Return the records of an artifact, newest first; 0: of all versions."""
+        found: list[Record] = []
+        listed = self._client.fetch_wm_records_by_entity(
+            entity, names=[filename], semantic_purposes=["artifact"], page_size=newest or 1_000
+        )
+        async for record in listed:
+            found.append(record)
+            if len(found) == newest:
+                break
+        await listed.aclose()
+        return found
+
+
+class ContextMemoryService(BaseMemoryService):
+    """The memory of a user: a context of what was said in sessions that were added, searched by recall."""
+
+    def __init__(self, client: AsyncContextClient, *, as_users: bool = False) -> None:
+        """See `ContextSessionService`."""
+        self._client = client
+        self._as_users = as_users
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Add the events of a session that are not there yet."""
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Add events that are not there yet; one without content is left out."""
+        said = [
+            message_of(event, session=session_id or "") for event in events if event.content and event.content.parts
+        ]
+        await self._thread(app_name, user_id).append(said)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Add what is known of a user; of an entry without an id anew each time."""
+        said = []
+        for memory in memories:
+            event = Event(author=memory.author or "user", content=memory.content, id=memory.id or "")
+            if memory.timestamp:
+                event.timestamp = datetime.fromisoformat(memory.timestamp).timestamp()
+            said.append(message_of(event))
+        await self._thread(app_name, user_id).append(said)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Return the passages that matter to a question, the most relevant first."""
+        thread = self._thread(app_name, user_id)
+        context_id = await thread.context_id()
+        if context_id is None or not query.strip():
+            return SearchMemoryResponse()
+        recalled = await self._client.recall(
+            context_id, query, items_max=_MEMORIES_MAX, subject_user_id=thread.subject_user_id
+        )
+        memories = [
+            MemoryEntry(
+                id=item.message_id,
+                author=item.name or item.role,
+                timestamp=item.said_at.isoformat(),
+                content=Content(role="user" if item.role == "user" else "model", parts=[Part(text=item.text)]),
+            )
+            for item in recalled.items
+        ]
+        return SearchMemoryResponse(memories=memories)
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Hide an event for good: it is not found, and not added again."""
+        thread = self._thread(app_name, user_id)
+        context_id = await thread.context_id()
+        if context_id is None or not memory_id:
+            return
+        try:
+            await self._client.retract_messages(context_id, [memory_id], subject_user_id=thread.subject_user_id)
+        except MessageNotFound:
+            return
+
+    def _thread(self, app_name: str, user_id: str) -> Thread:
+        name = ExternalId(MEMORY_SYSTEM, _joined(app_name, user_id))
+        return Thread(self._client, name, title="Memory", subject_user_id=user_id if self._as_users else "")
+
+
+def message_of(event: Event, *, session: str = "") -> MessageInput:
+    """Return the message of an event; `event_of` makes it the same event again.
+
+    Args:
+        event: Without its state of the moment (`temp:`), which is not kept.
+        session: Of the message: the sender's name of the sitting it is of.
+    """
+    said = _dumped(event)
+    blocks = (said.get("content") or {}).get("parts") or []
+    pieces = [_piece(block) for block in blocks] if len(blocks) <= _PARTS_MAX else []
+    if pieces:
+        said["content"]["parts"] = [left for _, left in pieces]
+    parts = [part for part, _ in pieces]
+    content = parts[0].text or "" if len(parts) == 1 else ""
+    metadata: dict[str, Any] = {_KEY: said}
+    if content:
+        parts = []
+    if not (content or parts) or len(_json(said)) > _KEPT_BYTES_MAX:
+        parts = [PartInput(text=content)] if content else parts
+        parts, content = [*parts, PartInput(data=said, metadata=_NOT_FOUND)], ""
+        metadata = {_KEY: _LAST_PART}
+    return MessageInput(
+        content,
+        role=_role_of(event),
+        parts=parts,
+        message_id=event.id,
+        name=event.author,
+        metadata=metadata,
+        said_at=datetime.fromtimestamp(event.timestamp, UTC),
+        session=session,
+    )
+
+
+def event_of(message: ChatMessage, *, app_name: str) -> Event:
+    """Return the event of a message, as it was; of one that others wrote, what ADK says for it.
+
+    Args:
+        message: Of a context.
+        app_name: The author of what an assistant without a name said.
+    """
+    said = _rest_of(message)
+    if said is None:
+        return Event(
+            id=message.message_id,
+            invocation_id=message.message_id,
+            author="user" if message.role == "user" else message.name or app_name,
+            timestamp=_time_of(message),
+            content=Content(
+                role="user" if message.role in ("user", "tool") else "model",
+                parts=[Part.model_validate(block) for block in _in_their_words(message)],
+            ),
+        )
+    blocks, pieces = (said.get("content") or {}).get("parts") or [], _pieces_of(message)
+    if message.content:
+        said["content"]["parts"] = [{**blocks[0], "text": message.content}]
+    elif pieces:
+        said["content"]["parts"] = [_block(part, left) for part, left in zip(pieces, blocks, strict=True)]
+    return Event.model_validate(said)
+
+
+def _dumped(event: Event) -> dict[str, Any]:
+    said: dict[str, Any] = event.model_dump(mode="json", exclude_none=True)
+    delta = said.get("actions", {}).get("state_delta")
+    if delta:
+        said["actions"]["state_delta"] = {key: value for key, value in delta.items() if not key.startswith("temp:")}
+    return said
+
+
+def _role_of(event: Event) -> Literal["user", "assistant", "tool"]:
+    if event.content and any(part.function_response for part in event.content.parts or ()):
+        return "tool"
+    return "user" if event.author == "user" else "assistant"
+
+
+def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
+    """Return the part of a piece of content, and what is left of it."""
+    block = dict(block)
+    match block:
+        case {"text": str(text), "thought": True}:
+            return PartInput(reasoning=Reasoning(provider="google", data_json=_json(block), text=text)), {}
+        case {"text": str(text)} if text:
+            del block["text"]
+            return PartInput(text=text), block
+        case {"function_call": {"id": str(call_id), "name": str(name), "args": dict(arguments)} as call} if call_id:
+            said = ToolCallInput(id=call_id, name=name, arguments=_json(arguments))
+            left = {key: value for key, value in call.items() if key not in ("id", "name", "args")}
+            return PartInput(tool_call=said), block | {"function_call": left}
+        case {"function_response": {"id": str(call_id), "response": dict(answer)} as response} if call_id:
+            left = {key: value for key, value in response.items() if key not in ("id", "response")}
+            result = ToolResultInput(tool_call_id=call_id, content=answer, is_error="error" in answer)
+            return PartInput(tool_result=result), block | {"function_response": left}
+    return PartInput(data=block, metadata=_NOT_FOUND if "inline_data" in block else None), {}
+
+
+def _block(part: OurPart, left: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the piece of content of a part that `_piece` made."""
+    if part.tool_call is not None:
+        call = part.tool_call
+        said = {"id": call.id, "name": call.name, "args": call.arguments or {}}
+        return {**left, "function_call": {**left.get("function_call", {}), **said}}
+    if part.tool_result is not None:
+        result = part.tool_result
+        answered = {"id": result.tool_call_id, "response": result.content}
+        return {**left, "function_response": {**left.get("function_response", {}), **answered}}
+    if part.reasoning is not None:
+        thought: dict[str, Any] = json.loads(part.reasoning.data_json)
+        return thought
+    if part.kind == "text":
+        return {**left, "text": part.text}
+    return {"text": "[redacted]"} if part.data == {"redacted": True} else part.data
+
+
+def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
+    """Return the pieces of content of a message that others wrote."""
+    blocks: list[dict[str, Any]] = [{"text": message.content}] if message.content else []
+    for part in message.parts:
+        if part.tool_call is not None:
+            blocks.append(_block(part, {}))
+        elif part.tool_result is not None:
+            answer = part.tool_result.content
+            response = answer if isinstance(answer, dict) else {"result": answer}
+            said = {"id": part.tool_result.tool_call_id, "name": "", "response": response}
+            blocks.append({"function_response": said})
+        elif text := part.text or part.data_json or part.url:
+            blocks.append({"text": text})
+    return blocks
+
+
+def _rest_of(message: ChatMessage) -> dict[str, Any] | None:
+    """Return what our words do not say of an event; None: others wrote the message."""
+    kept = message.metadata.get(_KEY)
+    if not isinstance(kept, dict):
+        return None
+    rest: dict[str, Any] = dict(message.parts[-1].data) if kept == _LAST_PART else dict(kept)
+    return rest
+
+
+def _pieces_of(message: ChatMessage) -> Sequence[OurPart]:
+    """Return the parts of a message that say pieces of content."""
+    return message.parts[:-1] if message.metadata.get(_KEY) == _LAST_PART else message.parts
+
+
+def _is_begun(message: ChatMessage) -> bool:
+    return message.metadata.get(_KEY) == _BEGUN
+
+
+def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
+    """Return what a message changes in the state of its session."""
+    if _is_begun(message):
+        state: dict[str, Any] = message.parts[0].data["state"]
+        return state
+    return _scopes(((_rest_of(message) or {}).get("actions") or {}).get("state_delta") or {})["session"]
+
+
+def _scopes(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return a delta by whose state it is, without the prefixes; that of the moment is in none."""
+    scopes: dict[str, dict[str, Any]] = {"app": {}, "user": {}, "session": {}}
+    for key, value in delta.items():
+        scope, colon, name = key.partition(":")
+        if colon and scope in ("app", "user"):
+            scopes[scope][name] = value
+        elif not key.startswith("temp:"):
+            scopes["session"][key] = value
+    return scopes
+
+
+def _time_of(message: ChatMessage) -> float:
+    rest = _rest_of(message)
+    said_at = message.said_at or message.created_at
+    return float(rest["timestamp"]) if rest and "timestamp" in rest else said_at.timestamp()
+
+
+def _referred(part: Any, app_name: str, user_id: str, session_id: str | None) -> Any:
+    """Return what an artifact refers to.
+
+    Raises:
+        InputValidationError: to nothing, or to what is another user's or session's.
+    """
+    uri = parse_artifact_uri(part.file_data.file_uri)
+    if not uri:
+        raise InputValidationError(f"Invalid artifact reference URI: {part.file_data.file_uri}")
+    if (uri.app_name, uri.user_id) != (app_name, user_id) or uri.session_id not in (None, session_id):
+        raise InputValidationError("Artifact references must stay within the same app, user and session.")
+    return uri
+
+
+def _entity(app_name: str, user_id: str, filename: str, session_id: str | None) -> str:
+    """Return whose an artifact is: with `user:` in front of its name the user's, else the session's."""
+    if filename.startswith("user:"):
+        return _user_entity(app_name, user_id)
+    if session_id is None:
+        raise InputValidationError("Session ID must be provided for session-scoped artifacts.")
+    return _session_entity(app_name, user_id, session_id)
+
+
+def _user_entity(app_name: str, user_id: str) -> str:
+    return entity_of(_joined(app_name, user_id), system=USER_SYSTEM)
+
+
+def _session_entity(app_name: str, user_id: str, session_id: str) -> str:
+    return entity_of(_joined(app_name, user_id, session_id), system=SYSTEM)
+
+
+def _version_id(entity: str, filename: str, version: int) -> UUID:
+    """Return the id of a version, so that of two who write it one does."""
+    return uuid5(UUID(entity), f"{version}/{filename}")
+
+
+def _about(record: Record) -> dict[str, Any]:
+    about: dict[str, Any] = record.metadata[_KEY]
+    return about
+
+
+def _artifact_version(record: Record) -> ArtifactVersion:
+    about = _about(record)
+    return ArtifactVersion(
+        version=about["version"],
+        canonical_uri=f"working-memory://{record.working_memory_id}",
+        custom_metadata=about["custom_metadata"],
+        create_time=record.created_at.timestamp(),
+        mime_type=about["mime_type"],
+    )
+
+
+def _session_name(app_name: str, user_id: str, session_id: str) -> ExternalId:
+    return ExternalId(SYSTEM, _joined(app_name, user_id, session_id))
+
+
+def _user_name(app_name: str, user_id: str) -> ExternalId:
+    return ExternalId(USER_SYSTEM, _joined(app_name, user_id))
+
+
+def _joined(*names: str) -> str:
+    """Return names with slashes between them, so that other names never give the same."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
