@@ -17,7 +17,7 @@ BLOCK = re.compile(r"<!-- run -->\n```python\n(?P<code>.*?)```\n+(?:```text\n(?P
 
 def examples() -> list[object]:
     """Of the pages of the frameworks that are tested now."""
-    names = os.environ.get("CONTEXTKEEP_TEST_ADAPTERS", "").split()
+    names = [*os.environ.get("CONTEXTKEEP_TEST_ADAPTERS", "").split(), "functions"]  # these need no framework
     return [
         pytest.param(match["code"], match["output"], id=f"{name}-{number}")
         for name in names

@@ -1,6 +1,7 @@
 """The same work for callers that wait and those that do not: steps ask a client, `done` and `done_async` answer.
 
-A generator yields a call to make, `lambda client: client.fetch_wm_record(record_id)`, and is sent its answer.
+A generator yields a call to make, `lambda client: client.fetch_wm_record(record_id)`, and is sent its answer, or
+thrown what it raises.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Any, TypeVar
 
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.client.sync.context import ContextClient
-from contextkeep.errors import ContextKeepError
 
 _T = TypeVar("_T")
 
@@ -31,7 +31,7 @@ def done(client: ContextClient, steps: Steps[_T]) -> _T:
         try:
             answer = ask(client)
             resume, given = steps.send, list(answer) if isinstance(answer, Iterator) else answer
-        except ContextKeepError as error:
+        except Exception as error:
             resume, given = steps.throw, error  # type: ignore[assignment]
 
 
@@ -47,5 +47,5 @@ async def done_async(client: AsyncContextClient, steps: Steps[_T]) -> _T:
             asked: AsyncIterator[Any] | Awaitable[Any] = ask(client)
             answer = [one async for one in asked] if isinstance(asked, AsyncIterator) else await asked
             resume, given = steps.send, answer
-        except ContextKeepError as error:
+        except Exception as error:
             resume, given = steps.throw, error

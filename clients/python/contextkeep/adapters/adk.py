@@ -38,6 +38,7 @@ from google.genai.types import Blob, Content, Part
 from pydantic_core import to_jsonable_python
 
 from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, is_redacted
 from contextkeep.adapters._threads import Thread
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import (
@@ -61,14 +62,11 @@ MEMORY_SYSTEM = "google-adk-memory"  # of the context in which the memory of a u
 _KEY = "google_adk"  # in metadata: what our words do not say
 _BEGUN = "begun"  # the message that begins a session, with its first state
 _KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
-_PARTS_MAX = 99  # of a message, beside one for what our words do not say
 _PAGE = 500
 _LAG_MAX = 50  # messages behind what is kept of a state, before it is kept anew
 _ATTEMPTS = 10  # to change what others change, too
 _REFERENCES_MAX = 5  # of artifacts to artifacts, one behind the other
 _MEMORIES_MAX = 10
-_NOT_FOUND = {"index": False}
-_LAST_PART = {"is_last_part": True}  # says that what our words do not say is the last part of the message
 
 
 class ContextSessionService(BaseSessionService):
@@ -104,7 +102,7 @@ class ContextSessionService(BaseSessionService):
         begun = datetime.now(UTC)
         first = MessageInput(
             role="system",
-            parts=[PartInput(data={"state": scopes["session"]}, metadata=_NOT_FOUND)],
+            parts=[PartInput(data={"state": scopes["session"]}, metadata=NOT_FOUND)],
             message_id=f"{SYSTEM}-begun",
             metadata={_KEY: _BEGUN},
             said_at=begun,
@@ -292,7 +290,7 @@ class ContextSessionService(BaseSessionService):
 
     async def _keep(self, context: Context, user_id: str, about: dict[str, Any]) -> None:
         """Keep a state, unless it is too large: then the next one who asks reads the events again."""
-        if len(_json(about)) <= _KEPT_BYTES_MAX:
+        if len(compact(about)) <= _KEPT_BYTES_MAX:
             await self._client.update_context(
                 context.context_id,
                 metadata=context.metadata | {_KEY: about},
@@ -619,26 +617,12 @@ def message_of(event: Event, *, session: str = "") -> MessageInput:
         session: Of the message: the sender's name of the sitting it is of.
     """
     said = _dumped(event)
-    blocks = (said.get("content") or {}).get("parts") or []
-    pieces = [_piece(block) for block in blocks] if len(blocks) <= _PARTS_MAX else []
-    if pieces:
-        said["content"]["parts"] = [left for _, left in pieces]
-    parts = [part for part, _ in pieces]
-    content = parts[0].text or "" if len(parts) == 1 else ""
-    metadata: dict[str, Any] = {_KEY: said}
-    if content:
-        parts = []
-    if not (content or parts) or len(_json(said)) > _KEPT_BYTES_MAX:
-        parts = [PartInput(text=content)] if content else parts
-        parts, content = [*parts, PartInput(data=said, metadata=_NOT_FOUND)], ""
-        metadata = {_KEY: _LAST_PART}
-    return MessageInput(
-        content,
+    return _WORDS.message(
+        said,
+        said["content"].pop("parts") if (said.get("content") or {}).get("parts") else [],
         role=_role_of(event),
-        parts=parts,
         message_id=event.id,
         name=event.author,
-        metadata=metadata,
         said_at=datetime.fromtimestamp(event.timestamp, UTC),
         session=session,
     )
@@ -651,7 +635,7 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
         message: Of a context.
         app_name: The author of what an assistant without a name said.
     """
-    said = _rest_of(message)
+    said = _WORDS.rest(message)
     if said is None:
         return Event(
             id=message.message_id,
@@ -663,11 +647,8 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
                 parts=[Part.model_validate(block) for block in _in_their_words(message)],
             ),
         )
-    blocks, pieces = (said.get("content") or {}).get("parts") or [], _pieces_of(message)
-    if message.content:
-        said["content"]["parts"] = [{**blocks[0], "text": message.content}]
-    elif pieces:
-        said["content"]["parts"] = [_block(part, left) for part, left in zip(pieces, blocks, strict=True)]
+    if blocks := _WORDS.blocks(message):
+        said["content"]["parts"] = blocks
     return Event.model_validate(said)
 
 
@@ -685,27 +666,26 @@ def _role_of(event: Event) -> Literal["user", "assistant", "tool"]:
     return "user" if event.author == "user" else "assistant"
 
 
-def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
+def _piece(block: Block) -> tuple[PartInput, Block]:
     """Return the part of a piece of content, and what is left of it."""
-    block = dict(block)
     match block:
         case {"text": str(text), "thought": True}:
-            return PartInput(reasoning=Reasoning(provider="google", data_json=_json(block), text=text)), {}
+            return PartInput(reasoning=Reasoning(provider="google", data_json=compact(block), text=text)), {}
         case {"text": str(text)} if text:
             del block["text"]
             return PartInput(text=text), block
         case {"function_call": {"id": str(call_id), "name": str(name), "args": dict(arguments)} as call} if call_id:
-            said = ToolCallInput(id=call_id, name=name, arguments=_json(arguments))
+            said = ToolCallInput(id=call_id, name=name, arguments=compact(arguments))
             left = {key: value for key, value in call.items() if key not in ("id", "name", "args")}
             return PartInput(tool_call=said), block | {"function_call": left}
         case {"function_response": {"id": str(call_id), "response": dict(answer)} as response} if call_id:
             left = {key: value for key, value in response.items() if key not in ("id", "response")}
             result = ToolResultInput(tool_call_id=call_id, content=answer, is_error="error" in answer)
             return PartInput(tool_result=result), block | {"function_response": left}
-    return PartInput(data=block, metadata=_NOT_FOUND if "inline_data" in block else None), {}
+    return PartInput(data=block, metadata=NOT_FOUND if "inline_data" in block else None), {}
 
 
-def _block(part: OurPart, left: Mapping[str, Any]) -> dict[str, Any]:
+def _block(part: OurPart, left: Block) -> Block:
     """Return the piece of content of a part that `_piece` made."""
     if part.tool_call is not None:
         call = part.tool_call
@@ -720,7 +700,10 @@ def _block(part: OurPart, left: Mapping[str, Any]) -> dict[str, Any]:
         return thought
     if part.kind == "text":
         return {**left, "text": part.text}
-    return {"text": "[redacted]"} if part.data == {"redacted": True} else part.data
+    return {"text": "[redacted]"} if is_redacted(part) else part.data
+
+
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
 
 
 def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
@@ -739,20 +722,6 @@ def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
     return blocks
 
 
-def _rest_of(message: ChatMessage) -> dict[str, Any] | None:
-    """Return what our words do not say of an event; None: others wrote the message."""
-    kept = message.metadata.get(_KEY)
-    if not isinstance(kept, dict):
-        return None
-    rest: dict[str, Any] = dict(message.parts[-1].data) if kept == _LAST_PART else dict(kept)
-    return rest
-
-
-def _pieces_of(message: ChatMessage) -> Sequence[OurPart]:
-    """Return the parts of a message that say pieces of content."""
-    return message.parts[:-1] if message.metadata.get(_KEY) == _LAST_PART else message.parts
-
-
 def _is_begun(message: ChatMessage) -> bool:
     return message.metadata.get(_KEY) == _BEGUN
 
@@ -762,7 +731,7 @@ def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
     if _is_begun(message):
         state: dict[str, Any] = message.parts[0].data["state"]
         return state
-    return _scopes(((_rest_of(message) or {}).get("actions") or {}).get("state_delta") or {})["session"]
+    return _scopes(((_WORDS.rest(message) or {}).get("actions") or {}).get("state_delta") or {})["session"]
 
 
 def _scopes(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -778,7 +747,7 @@ def _scopes(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _time_of(message: ChatMessage) -> float:
-    rest = _rest_of(message)
+    rest = _WORDS.rest(message)
     said_at = message.said_at or message.created_at
     return float(rest["timestamp"]) if rest and "timestamp" in rest else said_at.timestamp()
 
@@ -846,7 +815,3 @@ def _user_name(app_name: str, user_id: str) -> ExternalId:
 def _joined(*names: str) -> str:
     """Return names with slashes between them, so that other names never give the same."""
     return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,259 @@
+"""Context query, recall and working memory as plain functions with JSON schemas, for any framework or none.
+
+    tools = functions(ContextClient(), context_id=context_id, entity_node_id=entity_node_id)
+    offered = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
+    answer = {tool.name: tool for tool in tools}[call.name](**call.arguments)
+
+They need no extra. What a caller binds (the entity, the context, the user) no model can choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from contextkeep.adapters._steps import Steps, done, done_async
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import (
+    Aborted,
+    AlreadyExists,
+    ContextKeepError,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    OutOfRange,
+    PermissionDenied,
+    ResourceExhausted,
+)
+from contextkeep.values import QueriedContext, Tool
+
+# Tools of the service that are offered, those of the second line where a context is bound.
+_OF_MEMORY = ("wm_list", "wm_search", "wm_read", "wm_upload", "wm_archive")
+_OF_CONTEXT = ("context_recall", "context_search", "context_read", "context_send")
+_BOUND = ("entity_node_id", "context_id")  # arguments that a caller may bind
+# What a model can mend, or has to know; the rest is the caller's.
+_TOLD = (
+    *(InvalidArgument, NotFound, AlreadyExists, FailedPrecondition, OutOfRange, ResourceExhausted),
+    *(PermissionDenied, Aborted),
+)
+
+# Questions, by the family that is asked; "": all that are asked by default.
+_QUERIES = {
+    "query_context": (
+        "",
+        "Asks every source one question (memories, pages, documents, files, tools) and returns cited hits, and how "
+        "each source fared.",
+    ),
+    "query_memory_context": (
+        "memory",
+        "Asks what is remembered about the user: facts, preferences, lessons of earlier runs. Questions about the "
+        "business go to query_brain_context first.",
+    ),
+    "query_wiki_context": (
+        "wiki",
+        "Asks the pages that were compiled for the user. Questions about the business go to query_brain_context first.",
+    ),
+    "query_brain_context": (
+        "brain",
+        "Asks what is known of the business: its customers, contracts, commitments and people. Ask it first about any "
+        "of these; ask the others for what it does not answer.",
+    ),
+}
+_QUERY_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "minLength": 1, "description": "The question, in plain words."},
+        "mode": {
+            "type": "string",
+            "enum": ["results", "answer"],
+            "default": "results",
+            "description": "answer: also quotations of the best hits.",
+        },
+        "scope": {
+            "type": "string",
+            "enum": ["auto", "personal", "team"],
+            "default": "auto",
+            "description": "Whose: the user's own, what belongs to nobody in particular, or both.",
+        },
+        "depth": {
+            "type": "string",
+            "enum": ["quick", "deep"],
+            "default": "quick",
+            "description": "deep: more time, more hits, and a second pass.",
+        },
+        "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 20, "description": "Hits."},
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Described:
+    name: str
+    description: str
+    parameters: dict[str, Any]  # the JSON schema of its arguments
+    read_only: bool
+    _asked: partial[Steps[dict[str, Any]]] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function(_Described):
+    """A function for a model. What it returns is JSON; `error` in it says what a model can mend."""
+
+    _client: ContextClient = field(repr=False)
+
+    def __call__(self, **arguments: Any) -> dict[str, Any]:
+        """Call it with a model's arguments.
+
+        Raises:
+            ContextKeepError: what the caller has to know: the service does not answer, the key is not valid.
+        """
+        return done(self._client, _answered(self._asked(arguments)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsyncFunction(_Described):
+    """See `Function`."""
+
+    _client: AsyncContextClient = field(repr=False)
+
+    async def __call__(self, **arguments: Any) -> dict[str, Any]:
+        """See `Function`."""
+        return await done_async(self._client, _answered(self._asked(arguments)))
+
+
+def functions(
+    client: ContextClient,
+    *,
+    entity_node_id: str | UUID | None = None,
+    context_id: str | UUID | None = None,
+    agent_id: str = "",
+    subject_user_id: str = "",
+    read_only: bool = False,
+) -> list[Function]:
+    """Return what a model may be offered: `query_context` and its split tools, working memory, recall.
+
+    Args:
+        client: Of the Context Service; it stays the caller's to close.
+        entity_node_id: Whose working memory they list, search and write. None: the model says it.
+        context_id: Which they recall, search, read and write. None: there are no functions of contexts.
+        agent_id: For which agent sources are asked: its policy holds.
+        subject_user_id: For which user a key without one calls.
+        read_only: Leave out those that write.
+    """
+    bound = _bound(entity_node_id, context_id, agent_id, subject_user_id)
+    return [Function(**one, _client=client) for one in done(client, _described(bound, read_only=read_only))]
+
+
+async def functions_async(
+    client: AsyncContextClient,
+    *,
+    entity_node_id: str | UUID | None = None,
+    context_id: str | UUID | None = None,
+    agent_id: str = "",
+    subject_user_id: str = "",
+    read_only: bool = False,
+) -> list[AsyncFunction]:
+    """See `functions`."""
+    bound = _bound(entity_node_id, context_id, agent_id, subject_user_id)
+    described = await done_async(client, _described(bound, read_only=read_only))
+    return [AsyncFunction(**one, _client=client) for one in described]
+
+
+def _bound(
+    entity_node_id: str | UUID | None, context_id: str | UUID | None, agent_id: str, subject_user_id: str
+) -> dict[str, str]:
+    given = {"entity_node_id": entity_node_id, "context_id": context_id}
+    return {name: str(value) for name, value in given.items() if value is not None} | {
+        "agent_id": agent_id,
+        "subject_user_id": subject_user_id,
+    }
+
+
+def _described(bound: Mapping[str, str], *, read_only: bool) -> Steps[list[dict[str, Any]]]:
+    """Return the fields of all functions."""
+    found: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "description": description,
+            "parameters": _QUERY_PARAMETERS,
+            "read_only": True,
+            "_asked": partial(_queried, family, bound),
+        }
+        for name, (family, description) in _QUERIES.items()
+    ]
+    tools: list[Tool] = yield lambda client: client.list_tools(read_only=read_only)
+    names = (*_OF_MEMORY, *_OF_CONTEXT) if "context_id" in bound else _OF_MEMORY
+    for tool in sorted((one for one in tools if one.tool_name in names), key=lambda one: names.index(one.tool_name)):
+        schema = tool.input_schema
+        fixed = [name for name in _BOUND if name in bound and name in schema["properties"]]
+        properties = {name: one for name, one in schema["properties"].items() if name not in fixed}
+        required = [name for name in schema.get("required", ()) if name not in fixed]
+        found.append(
+            {
+                "name": tool.tool_name,
+                "description": tool.description,
+                "parameters": schema | {"properties": properties, "required": required},
+                "read_only": tool.read_only,
+                "_asked": partial(_executed, tool, {name: bound[name] for name in fixed}, bound["subject_user_id"]),
+            }
+        )
+    return found
+
+
+def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    if unknown := sorted(set(arguments) - set(_QUERY_PARAMETERS["properties"])):
+        raise InvalidArgument(f"there is no argument {', '.join(unknown)}")
+    if not isinstance(arguments.get("query"), str):
+        raise InvalidArgument("query is missing, or no text", field="query")
+    if isinstance(arguments.get("limit", 0), bool) or not isinstance(arguments.get("limit", 0), int):
+        raise InvalidArgument("limit is no whole number", field="limit")
+    asked: QueriedContext = yield lambda client: client.query_context(
+        **arguments,
+        families=[family] if family else None,
+        context_ids=[bound["context_id"]] if "context_id" in bound and not family else (),
+        agent_id=bound["agent_id"],
+        subject_user_id=bound["subject_user_id"],
+    )
+    answer: dict[str, Any] = {
+        "hits": [
+            {"ref": hit.ref, "provider": hit.provider_id, "title": hit.title, "snippet": hit.snippet}
+            | ({"untrusted": True} if hit.untrusted else {})
+            for hit in asked.hits
+        ],
+        "providers": [
+            {"id": one.provider_id, "state": one.state} | ({"reason": one.reason} if one.reason else {})
+            for one in asked.providers
+        ],
+    }
+    return answer | ({"answer": asked.answer_text} if asked.answer_text else {})
+
+
+def _executed(
+    tool: Tool, fixed: Mapping[str, str], subject_user_id: str, arguments: Mapping[str, Any]
+) -> Steps[dict[str, Any]]:
+    answer: dict[str, Any] = yield lambda client: client.execute_tool(
+        tool.tool_name, {**arguments, **fixed}, read_only=tool.read_only, subject_user_id=subject_user_id
+    )
+    return answer
+
+
+def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
+    try:
+        return (yield from steps)
+    except _TOLD as error:
+        return {"error": _told(error)}
+    except (TypeError, ValueError) as error:  # of an argument of another type than its schema says
+        return {"error": {"reason": "INVALID_ARGUMENT", "message": str(error)}}
+
+
+def _told(error: ContextKeepError) -> dict[str, Any]:
+    said: dict[str, Any] = {"reason": error.reason, "message": error.message}
+    if error.violations:
+        said["arguments"] = {one.field: one.description for one in error.violations}
+    return said

@@ -1,0 +1,366 @@
+"""Sessions of Strands Agents, and tools: what agents say is contexts, what they keep is working memory.
+
+client = ContextClient()
+agent = Agent(
+session_manager=ContextSessionManager("session-1", client),
+tools=tools(client, entity_node_id=entity_node_id),
+)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID, uuid5
+
+from strands.session.repository_session_manager import RepositorySessionManager
+from strands.session.session_repository import SessionRepository
+from strands.tools.tools import PythonAgentTool
+from strands.types.exceptions import SessionException
+from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
+
+from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, foreign_texts, is_redacted
+from contextkeep.adapters.functions import Function, functions
+from contextkeep.client.sync.context import ContextClient
+from contextkeep.errors import ContextNotFound, RecordExists, RecordNotFound
+from contextkeep.ids import new_id
+from contextkeep.inputs import ContextInput, ExternalId, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.memory_types import MemoryType
+from contextkeep.values import ChatMessage, Part, Reasoning
+
+if TYPE_CHECKING:
+    from strands.multiagent import MultiAgentBase
+
+SYSTEM = "strands"  # the system of the external id of an agent's messages: session and agent, with a slash between them
+SESSION_SYSTEM = "strands-session"  # that all contexts of a session carry
+_KEY = "strands"  # in metadata: what our words do not say
+_PAGE = 500
+
+
+class ContextSessionManager(RepositorySessionManager, SessionRepository):
+    """A session that is kept here: the messages of each agent are a context, its state is a record."""
+
+    def __init__(self, session_id: str, client: ContextClient) -> None:
+        """Name a session, and begin it if it is new.
+
+        Args:
+            session_id: The caller's own.
+            client: Of the Context Service; it stays the caller's to close.
+        """
+        self._client = client
+        self._contexts: dict[tuple[str, str], str] = {}
+        super().__init__(session_id=session_id, session_repository=self)
+
+    def context_id(self, agent_id: str) -> str | None:
+        """Return the id of the context of an agent, for recall, windows and the console; None: it has no message."""
+        return self._context_id(self.session_id, agent_id)
+
+    def create_session(self, session: Session, **kwargs: Any) -> Session:
+        """Begin a session; see Strands.
+
+        Raises:
+            SessionException: it is there.
+        """
+        said = session.to_dict() | {"session_type": SessionType(session.session_type).value}
+        try:
+            self._insert(session.session_id, "session", said)
+        except RecordExists as error:
+            raise SessionException(f"Session {session.session_id} already exists") from error
+        return session
+
+    def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
+        """Return a session; None: there is none."""
+        said = self._fetched(session_id, "session")
+        return None if said is None else Session.from_dict(said)
+
+    def delete_session(self, session_id: str, **kwargs: Any) -> None:
+        """Delete a session with the messages and states of its agents.
+
+        Raises:
+            SessionException: there is none.
+        """
+        if self._fetched(session_id, "session") is None:
+            raise SessionException(f"Session {session_id} does not exist")
+        for context in list(self._client.get_contexts_by_external_id(ExternalId(SESSION_SYSTEM, session_id))):
+            self._client.delete_context(context.context_id, now=True)
+        for record in list(self._client.fetch_wm_records_by_entity(_entity(session_id))):
+            self._client.delete_wm_record(record.working_memory_id, purge=True)
+        self._contexts.clear()
+
+    def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Write the state of an agent."""
+        self._put(session_id, f"agent/{session_agent.agent_id}", session_agent.to_dict())
+
+    def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
+        """Return the state of an agent; None: there is none."""
+        said = self._fetched(session_id, f"agent/{agent_id}")
+        return None if said is None else SessionAgent.from_dict(said)
+
+    def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
+        """Write the state of an agent anew.
+
+        Raises:
+            SessionException: there is none.
+        """
+        before = self.read_agent(session_id, session_agent.agent_id)
+        if before is None:
+            raise SessionException(f"Agent {session_agent.agent_id} in session {session_id} does not exist")
+        session_agent.created_at = before.created_at
+        self._put(session_id, f"agent/{session_agent.agent_id}", session_agent.to_dict())
+
+    def create_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Append a message; the same one again is written once."""
+        self._append(session_id, agent_id, session_message, message_id=str(session_message.message_id))
+
+    def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
+        """Return a message; None: there is none."""
+        found = self._found(session_id, agent_id, message_id)
+        return None if found is None else _message_of(found)
+
+    def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
+        """Write a message anew, which a guardrail does; nothing of it as it was is read or found any more.
+
+        Raises:
+            SessionException: there is none.
+        """
+        before = self._found(session_id, agent_id, session_message.message_id)
+        context_id = self._context_id(session_id, agent_id)
+        if before is None or context_id is None:
+            raise SessionException(f"Message {session_message.message_id} does not exist")
+        session_message.created_at = _message_of(before).created_at
+        # In this order: what breaks off in between leaves two, of which the newer one is read.
+        self._append(session_id, agent_id, session_message, message_id=f"{session_message.message_id}/{new_id()}")
+        self._client.retract_messages(context_id, [before.message_id])
+
+    def list_messages(
+        self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
+    ) -> list[SessionMessage]:
+        """Return the messages of an agent in their order, from a place on."""
+        context_id = self._context_id(session_id, agent_id)
+        if context_id is None:
+            if self.read_agent(session_id, agent_id) is None:
+                raise SessionException(f"There is no agent {agent_id} in session {session_id}")
+            return []
+        try:
+            listed = list(self._client.list_messages(context_id, seq_from=offset + 1, page_size=_PAGE))
+        except ContextNotFound:
+            self._contexts.clear()
+            return []
+        newest = {_place_of(one): one.seq for one in listed if _WORDS.rest(one) is not None}
+        found = [
+            _message_of(one)
+            for one in sorted(listed, key=lambda one: (_place_of(one), one.seq))
+            if _place_of(one) >= offset and (_WORDS.rest(one) is None or newest[_place_of(one)] == one.seq)
+        ]
+        return found if limit is None else found[:limit]
+
+    def create_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
+        """Write the state of a graph or swarm."""
+        self._put(session_id, f"multi-agent/{multi_agent.id}", multi_agent.serialize_state())
+
+    def read_multi_agent(self, session_id: str, multi_agent_id: str, **kwargs: Any) -> dict[str, Any] | None:
+        """Return the state of a graph or swarm; None: there is none."""
+        return self._fetched(session_id, f"multi-agent/{multi_agent_id}")
+
+    def update_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
+        """Write the state of a graph or swarm anew.
+
+        Raises:
+            SessionException: there is none.
+        """
+        if self.read_multi_agent(session_id, multi_agent.id) is None:
+            raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")
+        self._put(session_id, f"multi-agent/{multi_agent.id}", multi_agent.serialize_state())
+
+    def _append(self, session_id: str, agent_id: str, said: SessionMessage, *, message_id: str) -> None:
+        rest = said.to_dict()
+        if rest.get("redact_message"):
+            rest |= {"message": rest["redact_message"], "redact_message": None}
+        message = rest["message"]
+        sent = self._client.send_message(
+            _WORDS.message(
+                rest, message.pop("content"), role=_role_of(message, said), message_id=message_id, agent_id=agent_id
+            ),
+            get_or_create=_name(session_id, agent_id),
+            context=ContextInput(external_ids=[ExternalId(SESSION_SYSTEM, session_id)]),
+            recall=False,
+        )
+        self._contexts[session_id, agent_id] = sent.context_id
+
+    def _found(self, session_id: str, agent_id: str, message_id: int) -> ChatMessage | None:
+        context_id = self._context_id(session_id, agent_id)
+        if context_id is None:
+            return None
+        newest = None
+        for one in self._client.list_messages(context_id, seq_from=message_id + 1):
+            rest = _WORDS.rest(one)
+            if rest is not None and rest["message_id"] == message_id:
+                newest = one
+        return newest
+
+    def _context_id(self, session_id: str, agent_id: str) -> str | None:
+        if (session_id, agent_id) not in self._contexts:
+            found = list(self._client.get_contexts_by_external_id(_name(session_id, agent_id)))
+            if not found:
+                return None
+            self._contexts[session_id, agent_id] = min(found, key=lambda one: not one.owner_user_id).context_id
+        return self._contexts[session_id, agent_id]
+
+    def _fetched(self, session_id: str, name: str) -> dict[str, Any] | None:
+        try:
+            said: dict[str, Any] = self._client.fetch_wm_record(_record_id(session_id, name)).content
+        except RecordNotFound:
+            return None
+        return said
+
+    def _put(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
+        try:
+            self._client.update_wm_record(_record_id(session_id, name), content=said)
+        except RecordNotFound:
+            self._insert(session_id, name, said)
+
+    def _insert(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
+        self._client.insert_wm_record(
+            MemoryType.JSON,
+            name,
+            content=said,
+            working_memory_id=_record_id(session_id, name),
+            entity_node_id=_entity(session_id),
+        )
+
+
+def tools(
+    client: ContextClient,
+    *,
+    entity_node_id: str | UUID | None = None,
+    context_id: str | UUID | None = None,
+    agent_id: str = "",
+    subject_user_id: str = "",
+    read_only: bool = False,
+) -> list[PythonAgentTool]:
+    """Return `query_context` and its split tools, working memory, and recall for an agent of Strands.
+
+    Args:
+        client: Of the Context Service; it stays the caller's to close.
+        entity_node_id: See `contextkeep.adapters.functions.functions`, as the others.
+        context_id: Likewise.
+        agent_id: Likewise.
+        subject_user_id: Likewise.
+        read_only: Likewise.
+    """
+    made = functions(
+        client,
+        entity_node_id=entity_node_id,
+        context_id=context_id,
+        agent_id=agent_id,
+        subject_user_id=subject_user_id,
+        read_only=read_only,
+    )
+    return [_tool(one) for one in made]
+
+
+def _tool(function: Function) -> PythonAgentTool:
+    def run(tool_use: Any, **_: Any) -> Any:
+        answer = function(**(tool_use["input"] or {}))
+        status = "error" if "error" in answer else "success"
+        return {"toolUseId": tool_use["toolUseId"], "status": status, "content": [{"json": answer}]}
+
+    spec = {
+        "name": function.name,
+        "description": function.description,
+        "inputSchema": {"json": function.parameters},
+    }
+    return PythonAgentTool(function.name, spec, run)
+
+
+def _message_of(message: ChatMessage) -> SessionMessage:
+    """Return the message of a session, as it was; of one that others wrote, what Strands says for it."""
+    rest = _WORDS.rest(message)
+    if rest is not None:
+        return SessionMessage.from_dict(rest | {"message": rest["message"] | {"content": _WORDS.blocks(message)}})
+    role = "assistant" if message.role == "assistant" else "user"
+    said_at = (message.said_at or message.created_at).isoformat()
+    return SessionMessage(
+        message={"role": role, "content": [{"text": foreign_texts(message)}]},
+        message_id=message.seq - 1,
+        created_at=said_at,
+        updated_at=said_at,
+    )
+
+
+def _place_of(message: ChatMessage) -> int:
+    """Return which message of its agent it is, from 0."""
+    rest = _WORDS.rest(message)
+    return message.seq - 1 if rest is None else int(rest["message_id"])
+
+
+def _role_of(message: Mapping[str, Any], said: SessionMessage) -> Literal["user", "assistant", "tool"]:
+    if message["role"] == "assistant":
+        return "assistant"
+    return "tool" if any("toolResult" in block for block in said.to_message()["content"]) else "user"
+
+
+def _piece(block: Block) -> tuple[PartInput, Block]:
+    """Return the part of a block of content, and what is left of it."""
+    match block:
+        case {"text": str(text)} if text:
+            del block["text"]
+            return PartInput(text=text), block
+        case {"toolUse": {"toolUseId": str(call_id), "name": str(name), "input": dict(arguments)} as use}:
+            left = {key: value for key, value in use.items() if key not in ("toolUseId", "name", "input")}
+            call = ToolCallInput(id=call_id, name=name, arguments=compact(arguments))
+            return PartInput(tool_call=call), {"toolUse": left}
+        case {"toolResult": {"toolUseId": str(call_id), "content": list(content)} as result}:
+            left = {key: value for key, value in result.items() if key not in ("toolUseId", "content")}
+            said = ToolResultInput(
+                tool_call_id=call_id, content=_plain(content), is_error=result.get("status") == "error"
+            )
+            return PartInput(tool_result=said), {"toolResult": left}
+        case {"reasoningContent": dict(reasoning)}:
+            text = (reasoning.get("reasoningText") or {}).get("text") or ""
+            return PartInput(reasoning=Reasoning(provider="strands", data_json=compact(block), text=text)), {}
+    return PartInput(data=block, metadata=NOT_FOUND), {}
+
+
+def _plain(content: list[Any]) -> Any:
+    """Return a text alone as a text, so that it reads as one."""
+    match content:
+        case [{"text": str(text)}] if len(content[0]) == 1:
+            return text
+    return content
+
+
+def _block(part: Part, left: Block) -> Block:
+    """Return the block of content of a part that `_piece` made."""
+    if part.tool_call is not None:
+        call = part.tool_call
+        use = {"toolUseId": call.id, "name": call.name, "input": call.arguments or {}}
+        return {"toolUse": left["toolUse"] | use}
+    if part.tool_result is not None:
+        content = part.tool_result.content
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        return {"toolResult": left["toolResult"] | {"toolUseId": part.tool_result.tool_call_id, "content": blocks}}
+    if part.kind == "text":
+        return {**left, "text": part.text}
+    if part.reasoning is not None:
+        thought: Block = json.loads(part.reasoning.data_json)
+        return thought
+    return {"text": "[redacted]"} if is_redacted(part) else part.data
+
+
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
+
+
+def _entity(session_id: str) -> str:
+    return entity_of(session_id, system=SESSION_SYSTEM)
+
+
+def _record_id(session_id: str, name: str) -> UUID:
+    """Return the id of a record, so that of two who write the first one there is one."""
+    return uuid5(UUID(_entity(session_id)), name)
+
+
+def _name(session_id: str, agent_id: str) -> ExternalId:
+    return ExternalId(SYSTEM, "/".join(one.replace("%", "%25").replace("/", "%2F") for one in (session_id, agent_id)))
