@@ -48,7 +48,7 @@ class Pieces:
         if blocks and not pieces:
             kept["blocks"] = blocks
         is_large = len(compact(kept)) > _KEPT_BYTES_MAX
-        if len(parts) == 1 and parts[0].text and not is_large:
+        if len(parts) == 1 and parts[0].text and not parts[0].metadata and not is_large:
             return MessageInput(parts[0].text, metadata={self._key: kept}, **fields)
         if is_large or not parts:
             parts.append(PartInput(data=kept, metadata=NOT_FOUND))

@@ -1,0 +1,473 @@
+"""A task store for agents that the A2A SDK serves: their contexts and tasks are kept here.
+
+    store = ContextTaskStore("clerk", AsyncContextClient())
+    handler = DefaultRequestHandler(
+        agent_executor, store, agent_card, request_context_builder=store.request_context_builder()
+    )
+
+The contexts that clients are told are ours. Messages and artifacts are so in our words, so that recall finds them; what
+else A2A says of them is kept beside, so that they come back as they were.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+from a2a.server.agent_execution import RequestContext, SimpleRequestContextBuilder
+from a2a.server.context import ServerCallContext
+from a2a.server.tasks import TaskStore
+from a2a.types.a2a_pb2 import Artifact, ListTasksRequest, ListTasksResponse, Message, Role, SendMessageRequest, Task
+from a2a.types.a2a_pb2 import TaskState as TheirState
+from a2a.utils.errors import InvalidParamsError
+from google.protobuf.json_format import MessageToDict, ParseDict
+
+from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, foreign_texts, is_redacted
+from contextkeep.client.aio.context import AsyncContextClient
+from contextkeep.errors import ContextNotFound, InvalidArgument, RecordExists, RecordNotFound, TaskNotFound
+from contextkeep.inputs import ArtifactInput, ContextInput, ExternalId, MessageInput, PartInput
+from contextkeep.memory_types import MemoryType
+from contextkeep.values import Artifact as OurArtifact
+from contextkeep.values import ChatMessage, Part, TaskState
+from contextkeep.values import Task as OurTask
+
+SYSTEM = "a2a"  # the system of the external id of a context that a client named: agent, user and its name of it
+OWNER_SYSTEM = "a2a-user"  # that all contexts of a user of an agent carry
+_KEY = "a2a"  # in metadata: what our words do not say
+_BEGUN = "begun"  # the message that begins a context, and is hidden at once
+_STATES: dict[int, TaskState] = {
+    TheirState.TASK_STATE_SUBMITTED: "submitted",
+    TheirState.TASK_STATE_WORKING: "working",
+    TheirState.TASK_STATE_INPUT_REQUIRED: "input_required",
+    TheirState.TASK_STATE_AUTH_REQUIRED: "auth_required",
+    TheirState.TASK_STATE_COMPLETED: "completed",
+    TheirState.TASK_STATE_FAILED: "failed",
+    TheirState.TASK_STATE_CANCELED: "canceled",
+    TheirState.TASK_STATE_REJECTED: "rejected",
+}
+_OF_OTHERS = {"has_data": True}  # what is left of a part that is a piece of JSON
+_ENDS = ("completed", "failed", "canceled", "rejected")
+_PAGE = 50  # tasks of an answer
+_MESSAGES_AT_ONCE = 500
+_REMEMBERED_MAX = 1_000  # tasks that are not read again before they are written
+_NAME_CHARS_MAX = 200  # of an artifact
+_DESCRIPTION_CHARS_MAX = 1_000
+
+
+def user_name_of(context: ServerCallContext) -> str:
+    """Return whose a task is: the user of a call, or "" where nobody is known."""
+    return str(context.user.user_name)
+
+
+class ContextTaskStore(TaskStore):
+    """Tasks that are tasks of contexts. Each user of an agent sees its own."""
+
+    def __init__(
+        self,
+        agent: str,
+        client: AsyncContextClient,
+        *,
+        owner_resolver: Callable[[ServerCallContext], str] = user_name_of,
+    ) -> None:
+        """Name the agent whose tasks they are.
+
+        Args:
+            agent: The caller's own name of it; another agent has other tasks.
+            client: Of the Context Service; it stays the caller's to close.
+            owner_resolver: Of A2A: whose a call's tasks are.
+        """
+        self._agent = agent
+        self._client = client
+        self._owner_of = owner_resolver
+        self._remembered: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+
+    def request_context_builder(self) -> SimpleRequestContextBuilder:
+        """Return what has the SDK's handler begin contexts here, so that their ids are ours."""
+        return _RequestContextBuilder(self)
+
+    async def begin_context(self, context: ServerCallContext) -> str:
+        """Begin a context of the user of a call, and return its id."""
+        owner = self._owner_of(context)
+        begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
+        sent = await self._client.send_message(begun, context=self._about(owner), recall=False)
+        await self._client.retract_messages(sent.context_id, [sent.message_id])
+        return sent.context_id
+
+    async def save(self, task: Task, context: ServerCallContext) -> None:
+        """Write what is new of a task: messages, parts of artifacts, its state."""
+        owner = self._owner_of(context)
+        kept = self._remembered.get((owner, task.id)) or await self._read(task.id, owner)
+        if kept is None:
+            kept = await self._created(task, owner)
+        known = {one.message_id for one in kept.task.history}
+        said = [
+            _message_input(one, kept.our_id, place)
+            for place, one in enumerate(task.history)
+            if not one.message_id or one.message_id not in known
+        ]
+        for first in range(0, len(said), _MESSAGES_AT_ONCE):
+            await self._client.append_messages(said[first : first + _MESSAGES_AT_ONCE], kept.context_id)
+        before = {one.artifact_id: one for one in kept.task.artifacts}
+        for artifact in task.artifacts:
+            await self._put(artifact, before.get(artifact.artifact_id), kept)
+        # Last, since nothing of a task that has ended changes.
+        if task.status != kept.task.status or task.metadata != kept.task.metadata:
+            await self._client.update_task(
+                kept.our_id, **_status_of(task, is_new=False), metadata={_KEY: _about(task)}, context_id=kept.context_id
+            )
+        copied = Task()
+        copied.CopyFrom(task)
+        self._remember(owner, dataclasses.replace(kept, task=copied))
+
+    async def get(self, task_id: str, context: ServerCallContext) -> Task | None:
+        """Return a task with its messages and artifacts; None: the user has none of this id."""
+        owner = self._owner_of(context)
+        kept = await self._read(task_id, owner)
+        if kept is None:
+            return None
+        self._remember(owner, kept)
+        copied = Task()
+        copied.CopyFrom(kept.task)
+        return copied
+
+    async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """Return tasks of the user of a call, those that changed last first."""
+        owner = self._owner_of(context)
+        indexed = await self._indexed(owner)
+        found: list[tuple[int, str]] = []
+        for context_id in await self._contexts(params.context_id, owner):
+            try:
+                async for task in self._client.list_tasks(context_id):
+                    about = task.metadata.get(_KEY) or {}
+                    if indexed.get(about.get("id", "")) != task.task_id:
+                        continue
+                    status = ParseDict(about, Task()).status
+                    changed = status.timestamp.ToNanoseconds() if status.HasField("timestamp") else -1
+                    is_late = changed >= params.status_timestamp_after.ToNanoseconds()
+                    if params.HasField("status_timestamp_after") and (changed < 0 or not is_late):
+                        continue
+                    if not params.status or status.state == params.status:
+                        found.append((changed, about["id"]))
+            except ContextNotFound:
+                continue  # deleted meanwhile
+        found.sort(reverse=True)
+        left = [one for one in found if one < _place_of(params.page_token)] if params.page_token else found
+        page_size = params.page_size or _PAGE
+        page = left[:page_size]
+        tasks = [kept.task for _, task_id in page if (kept := await self._read(task_id, owner))]
+        return ListTasksResponse(
+            tasks=tasks,
+            total_size=len(found),
+            page_size=page_size,
+            next_page_token=_token_of(page[-1]) if len(left) > len(page) else "",
+        )
+
+    async def delete(self, task_id: str, context: ServerCallContext) -> None:
+        """Forget a task: nobody finds it by its id, and its messages are hidden."""
+        owner = self._owner_of(context)
+        self._remembered.pop((owner, task_id), None)
+        try:
+            record = await self._client.fetch_wm_record(self._record_id(owner, task_id))
+        except RecordNotFound:
+            return
+        where = record.content
+        try:
+            history = (await self._client.get_task(where["task_id"], context_id=where["context_id"])).messages
+            if history:
+                await self._client.retract_messages(where["context_id"], [one.message_id for one in history])
+        except (TaskNotFound, ContextNotFound):
+            pass  # it went with its context
+        await self._client.delete_wm_record(record.working_memory_id, purge=True)
+
+    async def context_of(self, task_id: str, context: ServerCallContext) -> str | None:
+        """Return the context of a task, as clients know it; None: the user has none of this id."""
+        kept = await self._read(task_id, self._owner_of(context))
+        return None if kept is None else str(kept.task.context_id)
+
+    async def _created(self, task: Task, owner: str) -> _Kept:
+        context_id = await self._context_for(task.context_id, owner)
+        has_ended = _STATES.get(task.status.state) in _ENDS  # then it is written last that it has
+        # The id of the request is that of the task, so that of two who begin it at once there is one.
+        made = await self._client.create_task(
+            context_id,
+            **({} if has_ended else _status_of(task, is_new=True)),
+            metadata={_KEY: _about(task)},
+            request_id=self._record_id(owner, task.id),
+        )
+        try:
+            await self._client.insert_wm_record(
+                MemoryType.JSON,
+                task.id,
+                content={"context_id": context_id, "task_id": made.task_id},
+                working_memory_id=self._record_id(owner, task.id),
+                entity_node_id=self._entity(owner),
+                semantic_purpose="task",
+            )
+        except RecordExists:
+            kept = await self._read(task.id, owner)
+            if kept is not None:
+                return kept
+            raise
+        known = Task(id=task.id, context_id=task.context_id, metadata=task.metadata)
+        if not has_ended:
+            known.status.CopyFrom(task.status)
+        return _Kept(task=known, our_id=made.task_id, context_id=context_id)
+
+    async def _read(self, task_id: str, owner: str) -> _Kept | None:
+        try:
+            where = (await self._client.fetch_wm_record(self._record_id(owner, task_id))).content
+            found = await self._client.get_task(where["task_id"], context_id=where["context_id"])
+            artifacts = [
+                await self._client.get_artifact(one.task_id, one.artifact_id, context_id=one.context_id)
+                for one in found.artifacts
+            ]
+        except (RecordNotFound, TaskNotFound, ContextNotFound):
+            return None
+        task = _task_of(found.task, found.messages, artifacts)
+        return _Kept(task=task, our_id=found.task.task_id, context_id=found.task.context_id)
+
+    async def _put(self, artifact: Artifact, before: Artifact | None, kept: _Kept) -> None:
+        """Write an artifact, or only the parts that are new."""
+        if artifact == before:
+            return
+        known = 0 if before is None else len(before.parts)
+        is_longer = before is not None and _header(before) == _header(artifact)
+        is_longer = is_longer and list(artifact.parts)[:known] == list(before.parts if before else ())
+        said = _artifact_input(artifact, first=known if is_longer else 0)
+        await self._client.put_artifact(kept.our_id, said, append=is_longer, context_id=kept.context_id)
+
+    async def _context_for(self, context_id: str, owner: str) -> str:
+        """Return the context that a client means, begun where it is new."""
+        found = await self._contexts(context_id, owner)
+        if found:
+            return found[0]
+        begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
+        sent = await self._client.send_message(
+            begun, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
+        )
+        await self._client.retract_messages(sent.context_id, [sent.message_id])
+        return sent.context_id
+
+    async def _contexts(self, context_id: str, owner: str) -> _Ids:
+        """Return the contexts of a user, or the one that it means.
+
+        An id of ours that is not of this agent and user is no context here, whoever could read it: it is a name.
+        """
+        if not context_id:
+            listed = self._client.get_contexts_by_external_id(self._owner(owner), page_size=500)
+            return [one.context_id async for one in listed]
+        try:
+            found = (await self._client.get_context(context_id, history_length=0)).context
+            if self._owner(owner) in found.external_ids:
+                return [found.context_id]
+        except (ContextNotFound, InvalidArgument):
+            pass
+        listed = self._client.get_contexts_by_external_id(self._name(context_id, owner))
+        return [one.context_id async for one in listed]
+
+    async def _indexed(self, owner: str) -> dict[str, str]:
+        """Return the ids of ours of the tasks of a user, by theirs."""
+        listed = self._client.fetch_wm_records_by_entity(
+            self._entity(owner), semantic_purposes=["task"], with_content=True, page_size=1_000
+        )
+        return {record.name: record.content["task_id"] async for record in listed}
+
+    def _remember(self, owner: str, kept: _Kept) -> None:
+        self._remembered[owner, kept.task.id] = kept
+        self._remembered.move_to_end((owner, kept.task.id))
+        while len(self._remembered) > _REMEMBERED_MAX:
+            self._remembered.popitem(last=False)
+
+    def _about(self, owner: str) -> ContextInput:
+        return ContextInput(external_ids=[self._owner(owner)])
+
+    def _owner(self, owner: str) -> ExternalId:
+        return ExternalId(OWNER_SYSTEM, _joined(self._agent, owner))
+
+    def _name(self, context_id: str, owner: str) -> ExternalId:
+        return ExternalId(SYSTEM, _joined(self._agent, owner, context_id))
+
+    def _entity(self, owner: str) -> str:
+        return entity_of(_joined(self._agent, owner), system=OWNER_SYSTEM)
+
+    def _record_id(self, owner: str, task_id: str) -> UUID:
+        return uuid5(UUID(self._entity(owner)), task_id)
+
+
+_Ids = list[str]  # within the class `list` is a method
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A task as it is stored."""
+
+    task: Task
+    our_id: str
+    context_id: str  # ours; the task has the client's
+
+
+class _RequestContextBuilder(SimpleRequestContextBuilder):
+    """Begins a context for a message that names none."""
+
+    def __init__(self, store: ContextTaskStore) -> None:
+        super().__init__(should_populate_referred_tasks=True, task_store=store)
+        self._store = store
+
+    async def build(
+        self,
+        context: ServerCallContext,
+        params: SendMessageRequest | None = None,
+        task_id: str | None = None,
+        context_id: str | None = None,
+        task: Task | None = None,
+    ) -> RequestContext:
+        """See the SDK."""
+        if params is not None and not (context_id or params.message.context_id):
+            known = await self._store.context_of(task_id, context) if task_id else None
+            context_id = known or await self._store.begin_context(context)
+        return await super().build(context, params, task_id, context_id, task)
+
+
+def _status_of(task: Task, *, is_new: bool) -> dict[str, Any]:
+    """Return the state of a task and what is said of it, in our words."""
+    state = _STATES.get(task.status.state, "submitted")
+    if state == "submitted" and not is_new:
+        state = "working"  # none of ours goes back
+    said = _message_input(task.status.message, None, 0) if task.status.HasField("message") else None
+    return {"state": state, "status_message": said}
+
+
+def _about(task: Task) -> dict[str, Any]:
+    """Return what our words do not say of a task."""
+    said: dict[str, Any] = MessageToDict(task)
+    said.pop("history", None)
+    said.pop("artifacts", None)
+    said.get("status", {}).pop("message", None)
+    return said
+
+
+def _task_of(task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[OurArtifact]) -> Task:
+    made: Task = ParseDict(task.metadata[_KEY], Task())
+    for message in history:
+        made.history.append(_message_of(message, made))
+    for artifact in artifacts:
+        made.artifacts.append(_artifact_of(artifact))
+    if task.status_message is not None:
+        made.status.message.CopyFrom(_message_of(task.status_message, made))
+    return made
+
+
+def _message_input(message: Message, task_id: str | None, place: int) -> MessageInput:
+    said: dict[str, Any] = MessageToDict(message)
+    blocks = said.pop("parts", [])
+    role: Literal["user", "assistant"] = "user" if message.role == Role.ROLE_USER else "assistant"
+    made = _WORDS.message(said, blocks, role=role)
+    if task_id is None:  # of a status, which is no message of the log
+        return made
+    # With the task in front: another task may have a message of that id.
+    ours = f"{task_id}/{message.message_id or place}"[:200]
+    return dataclasses.replace(made, message_id=ours, task_id=task_id)
+
+
+def _message_of(message: ChatMessage, task: Task) -> Message:
+    said = _WORDS.rest(message)
+    if said is None:  # others wrote it
+        role = "ROLE_USER" if message.role == "user" else "ROLE_AGENT"
+        said = {"messageId": message.message_id, "role": role, "contextId": task.context_id, "taskId": task.id}
+        return ParseDict(said | {"parts": [{"text": foreign_texts(message)}]}, Message())
+    return ParseDict(said | {"parts": _WORDS.blocks(message)}, Message())
+
+
+def _header(artifact: Artifact) -> dict[str, Any]:
+    said: dict[str, Any] = MessageToDict(artifact)
+    said.pop("parts", None)
+    return said
+
+
+def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
+    """Return an artifact from a part on; what our words do not say of a part is in its metadata."""
+    parts = []
+    for one in artifact.parts[first:]:
+        part, left = _piece(MessageToDict(one))
+        parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: left}))
+    if not parts:
+        parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # ours have one at least
+    return ArtifactInput(
+        parts,
+        artifact_id=artifact.artifact_id,
+        name=artifact.name[:_NAME_CHARS_MAX],
+        description=artifact.description[:_DESCRIPTION_CHARS_MAX],
+        metadata={_KEY: _header(artifact)},
+    )
+
+
+def _artifact_of(artifact: OurArtifact) -> Artifact:
+    said = artifact.metadata.get(_KEY)
+    if not isinstance(said, dict):  # others made it
+        said = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}
+    lefts = [(part, part.metadata.get(_KEY, _OF_OTHERS)) for part in artifact.parts]
+    return ParseDict(said | {"parts": [_block(part, left) for part, left in lefts if left is not None]}, Artifact())
+
+
+def _piece(block: Block) -> tuple[PartInput, Block]:
+    """Return the part of a part of theirs, and what is left of it. Its metadata may say that it is a secret."""
+    metadata: Block = block.get("metadata", {})
+    match block:
+        case {"text": str(text)} if text:
+            del block["text"]
+            return PartInput(text=text, metadata=metadata), block
+        case {"url": str(url)} if url:
+            del block["url"]
+            return PartInput(url=url, media_type=block.get("mediaType", ""), metadata=metadata), block
+        case {"data": data} if data is not None:
+            del block["data"]
+            return PartInput(data=data, metadata=metadata), {**block, **_OF_OTHERS}
+    return PartInput(data=block, metadata=metadata | NOT_FOUND), {}
+
+
+def _block(part: Part, left: Block) -> Block:
+    """Return the part of theirs of a part that `_piece` made, or others."""
+    if is_redacted(part):
+        return {"text": "[redacted]"}
+    if part.kind == "text":
+        return {**left, "text": part.text}
+    if part.kind == "url":
+        return {**left, "url": part.url}
+    if part.kind == "data_json":
+        rest = {key: value for key, value in left.items() if key != "has_data"}
+        return {**rest, "data": part.data} if "has_data" in left else part.data
+    return {"text": ""}
+
+
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
+
+
+def _token_of(place: tuple[int, str]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+
+
+def _place_of(token: str) -> tuple[int, str]:
+    """Return behind which task a page begins.
+
+    Raises:
+        InvalidParamsError: it is none of ours.
+    """
+    try:
+        changed, task_id = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InvalidParamsError(f"Invalid page token: {token}") from error
+    if not isinstance(changed, int) or not isinstance(task_id, str):
+        raise InvalidParamsError(f"Invalid page token: {token}")
+    return changed, task_id
+
+
+def _joined(*names: str) -> str:
+    """Return names with slashes between them, so that other names never give the same."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
