@@ -115,3 +115,8 @@ class Thread:
                 await self.client.delete_context(context_id, now=True, subject_user_id=self.subject_user_id)
             except ContextNotFound:
                 return  # somebody else did
+
+
+def joined(*names: str) -> str:
+    """Return names with slashes between them, so that other names never give the same."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)

@@ -30,6 +30,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 
 from contextkeep.adapters._files import entity_of
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, foreign_texts, is_redacted
+from contextkeep.adapters._threads import joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import ContextNotFound, InvalidArgument, RecordExists, RecordNotFound, TaskNotFound
 from contextkeep.inputs import ArtifactInput, ContextInput, ExternalId, MessageInput, PartInput
@@ -289,13 +290,13 @@ class ContextTaskStore(TaskStore):
         return ContextInput(external_ids=[self._owner(owner)])
 
     def _owner(self, owner: str) -> ExternalId:
-        return ExternalId(OWNER_SYSTEM, _joined(self._agent, owner))
+        return ExternalId(OWNER_SYSTEM, joined(self._agent, owner))
 
     def _name(self, context_id: str, owner: str) -> ExternalId:
-        return ExternalId(SYSTEM, _joined(self._agent, owner, context_id))
+        return ExternalId(SYSTEM, joined(self._agent, owner, context_id))
 
     def _entity(self, owner: str) -> str:
-        return entity_of(_joined(self._agent, owner), system=OWNER_SYSTEM)
+        return entity_of(joined(self._agent, owner), system=OWNER_SYSTEM)
 
     def _record_id(self, owner: str, task_id: str) -> UUID:
         return uuid5(UUID(self._entity(owner)), task_id)
@@ -466,8 +467,3 @@ def _place_of(token: str) -> tuple[int, str]:
     if not isinstance(changed, int) or not isinstance(task_id, str):
         raise InvalidParamsError(f"Invalid page token: {token}")
     return changed, task_id
-
-
-def _joined(*names: str) -> str:
-    """Return names with slashes between them, so that other names never give the same."""
-    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)

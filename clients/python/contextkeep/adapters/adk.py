@@ -39,7 +39,7 @@ from pydantic_core import to_jsonable_python
 
 from contextkeep.adapters._files import entity_of
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, is_redacted
-from contextkeep.adapters._threads import Thread
+from contextkeep.adapters._threads import Thread, joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import (
     ContextNotFound,
@@ -605,7 +605,7 @@ class ContextMemoryService(BaseMemoryService):
             return
 
     def _thread(self, app_name: str, user_id: str) -> Thread:
-        name = ExternalId(MEMORY_SYSTEM, _joined(app_name, user_id))
+        name = ExternalId(MEMORY_SYSTEM, joined(app_name, user_id))
         return Thread(self._client, name, title="Memory", subject_user_id=user_id if self._as_users else "")
 
 
@@ -776,11 +776,11 @@ def _entity(app_name: str, user_id: str, filename: str, session_id: str | None) 
 
 
 def _user_entity(app_name: str, user_id: str) -> str:
-    return entity_of(_joined(app_name, user_id), system=USER_SYSTEM)
+    return entity_of(joined(app_name, user_id), system=USER_SYSTEM)
 
 
 def _session_entity(app_name: str, user_id: str, session_id: str) -> str:
-    return entity_of(_joined(app_name, user_id, session_id), system=SYSTEM)
+    return entity_of(joined(app_name, user_id, session_id), system=SYSTEM)
 
 
 def _version_id(entity: str, filename: str, version: int) -> UUID:
@@ -805,13 +805,8 @@ def _artifact_version(record: Record) -> ArtifactVersion:
 
 
 def _session_name(app_name: str, user_id: str, session_id: str) -> ExternalId:
-    return ExternalId(SYSTEM, _joined(app_name, user_id, session_id))
+    return ExternalId(SYSTEM, joined(app_name, user_id, session_id))
 
 
 def _user_name(app_name: str, user_id: str) -> ExternalId:
-    return ExternalId(USER_SYSTEM, _joined(app_name, user_id))
-
-
-def _joined(*names: str) -> str:
-    """Return names with slashes between them, so that other names never give the same."""
-    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
+    return ExternalId(USER_SYSTEM, joined(app_name, user_id))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from contextkeep.adapters._steps import Steps, done, done_async
@@ -127,56 +127,38 @@ class AsyncFunction(_Described):
         return await done_async(self._client, _answered(self._asked(arguments)))
 
 
-def functions(
-    client: ContextClient,
-    *,
-    entity_node_id: str | UUID | None = None,
-    context_id: str | UUID | None = None,
-    agent_id: str = "",
-    subject_user_id: str = "",
-    read_only: bool = False,
-) -> list[Function]:
+class Bound(TypedDict, total=False):
+    """What a caller binds, and no model chooses."""
+
+    entity_node_id: str | UUID | None  # whose working memory is listed, searched and written; None: the model says it
+    context_id: str | UUID | None  # which is recalled, searched, read and written; None: no functions of contexts
+    agent_id: str  # for which agent sources are asked: its policy holds
+    subject_user_id: str  # for which user a key without one calls
+
+
+def functions(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bound]) -> list[Function]:
     """Return what a model may be offered: `query_context` and its split tools, working memory, recall.
 
     Args:
         client: Of the Context Service; it stays the caller's to close.
-        entity_node_id: Whose working memory they list, search and write. None: the model says it.
-        context_id: Which they recall, search, read and write. None: there are no functions of contexts.
-        agent_id: For which agent sources are asked: its policy holds.
-        subject_user_id: For which user a key without one calls.
         read_only: Leave out those that write.
+        **bound: The fields of `Bound`.
     """
-    bound = _bound(entity_node_id, context_id, agent_id, subject_user_id)
-    return [Function(**one, _client=client) for one in done(client, _described(bound, read_only=read_only))]
+    described = done(client, _described(bound, read_only=read_only))
+    return [Function(**one, _client=client) for one in described]
 
 
 async def functions_async(
-    client: AsyncContextClient,
-    *,
-    entity_node_id: str | UUID | None = None,
-    context_id: str | UUID | None = None,
-    agent_id: str = "",
-    subject_user_id: str = "",
-    read_only: bool = False,
+    client: AsyncContextClient, *, read_only: bool = False, **bound: Unpack[Bound]
 ) -> list[AsyncFunction]:
     """See `functions`."""
-    bound = _bound(entity_node_id, context_id, agent_id, subject_user_id)
     described = await done_async(client, _described(bound, read_only=read_only))
     return [AsyncFunction(**one, _client=client) for one in described]
 
 
-def _bound(
-    entity_node_id: str | UUID | None, context_id: str | UUID | None, agent_id: str, subject_user_id: str
-) -> dict[str, str]:
-    given = {"entity_node_id": entity_node_id, "context_id": context_id}
-    return {name: str(value) for name, value in given.items() if value is not None} | {
-        "agent_id": agent_id,
-        "subject_user_id": subject_user_id,
-    }
-
-
-def _described(bound: Mapping[str, str], *, read_only: bool) -> Steps[list[dict[str, Any]]]:
+def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     """Return the fields of all functions."""
+    bound = {name: str(value) for name, value in given.items() if value is not None}
     found: list[dict[str, Any]] = [
         {
             "name": name,
@@ -188,6 +170,7 @@ def _described(bound: Mapping[str, str], *, read_only: bool) -> Steps[list[dict[
         for name, (family, description) in _QUERIES.items()
     ]
     tools: list[Tool] = yield lambda client: client.list_tools(read_only=read_only)
+    user = bound.get("subject_user_id", "")
     names = (*_OF_MEMORY, *_OF_CONTEXT) if "context_id" in bound else _OF_MEMORY
     for tool in sorted((one for one in tools if one.tool_name in names), key=lambda one: names.index(one.tool_name)):
         schema = tool.input_schema
@@ -200,7 +183,9 @@ def _described(bound: Mapping[str, str], *, read_only: bool) -> Steps[list[dict[
                 "description": tool.description,
                 "parameters": schema | {"properties": properties, "required": required},
                 "read_only": tool.read_only,
-                "_asked": partial(_executed, tool, {name: bound[name] for name in fixed}, bound["subject_user_id"]),
+                "_asked": partial(
+                    _executed, tool, {name: bound[name] for name in fixed}, bound.get("subject_user_id", "")
+                ),
             }
         )
     return found
@@ -217,8 +202,8 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
         **arguments,
         families=[family] if family else None,
         context_ids=[bound["context_id"]] if "context_id" in bound and not family else (),
-        agent_id=bound["agent_id"],
-        subject_user_id=bound["subject_user_id"],
+        agent_id=bound.get("agent_id", ""),
+        subject_user_id=bound.get("subject_user_id", ""),
     )
     answer: dict[str, Any] = {
         "hits": [

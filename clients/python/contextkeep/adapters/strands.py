@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 from uuid import UUID, uuid5
 
 from strands.session.repository_session_manager import RepositorySessionManager
@@ -22,7 +22,8 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from contextkeep.adapters._files import entity_of
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, foreign_texts, is_redacted
-from contextkeep.adapters.functions import Function, functions
+from contextkeep.adapters._threads import joined
+from contextkeep.adapters.functions import Bound, Function, functions
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import ContextNotFound, RecordExists, RecordNotFound
 from contextkeep.ids import new_id
@@ -231,34 +232,15 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         )
 
 
-def tools(
-    client: ContextClient,
-    *,
-    entity_node_id: str | UUID | None = None,
-    context_id: str | UUID | None = None,
-    agent_id: str = "",
-    subject_user_id: str = "",
-    read_only: bool = False,
-) -> list[PythonAgentTool]:
-    """Return `query_context` and its split tools, working memory, and recall for an agent of Strands.
+def tools(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bound]) -> list[PythonAgentTool]:
+    """Return the functions of `contextkeep.adapters.functions` as tools for an agent of Strands.
 
     Args:
         client: Of the Context Service; it stays the caller's to close.
-        entity_node_id: See `contextkeep.adapters.functions.functions`, as the others.
-        context_id: Likewise.
-        agent_id: Likewise.
-        subject_user_id: Likewise.
-        read_only: Likewise.
+        read_only: Leave out those that write.
+        **bound: What no model chooses: the fields of `Bound`.
     """
-    made = functions(
-        client,
-        entity_node_id=entity_node_id,
-        context_id=context_id,
-        agent_id=agent_id,
-        subject_user_id=subject_user_id,
-        read_only=read_only,
-    )
-    return [_tool(one) for one in made]
+    return [_tool(one) for one in functions(client, read_only=read_only, **bound)]
 
 
 def _tool(function: Function) -> PythonAgentTool:
@@ -363,4 +345,4 @@ def _record_id(session_id: str, name: str) -> UUID:
 
 
 def _name(session_id: str, agent_id: str) -> ExternalId:
-    return ExternalId(SYSTEM, "/".join(one.replace("%", "%25").replace("/", "%2F") for one in (session_id, agent_id)))
+    return ExternalId(SYSTEM, joined(session_id, agent_id))
