@@ -13,11 +13,11 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.input_validation_error import InputValidationError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event, EventActions
-from google.adk.memory import InMemoryMemoryService
+from google.adk.memory import BaseMemoryService, InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from google.adk.runners import Runner
-from google.adk.sessions import DatabaseSessionService, InMemorySessionService, Session
+from google.adk.sessions import BaseSessionService, DatabaseSessionService, InMemorySessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.tools import ToolContext, load_memory
 from google.genai.types import Blob, Content, FileData, FunctionCall, FunctionResponse, Part
@@ -87,6 +87,10 @@ def seen(session: Session | None) -> Any:
     return session and session.model_dump(mode="json", exclude={"last_update_time"})
 
 
+# Those in memory gave all events for none, and kept the name of an artifact that they had refused.
+theirs_are_mended = pytest.mark.skipif(not hasattr(BaseMemoryService, "delete_memory"), reason="ADK was mended since")
+
+
 async def play(service: Any, place: dict[str, Any]) -> list[Any]:
     """Make the same calls on any service, and return what it answered."""
     said: list[Any] = []
@@ -112,23 +116,38 @@ async def play(service: Any, place: dict[str, Any]) -> list[Any]:
     for user in (place["user_id"], "bert", "nobody", None):
         listed = await service.list_sessions(app_name=place["app_name"], user_id=user)
         said.append(sorted((seen(one) for one in listed.sessions), key=lambda one: (one["user_id"], one["id"])))
-    said.append(await service.get_user_state(**place))
+    if hasattr(BaseSessionService, "get_user_state"):  # not at the oldest
+        said.append(await service.get_user_state(**place))
     await service.delete_session(**place, session_id="s1")
     await service.delete_session(**place, session_id="s1")
     said.append(seen(await service.get_session(**place, session_id="s1")))
-    with pytest.raises(SessionNotFoundError):
-        await service.append_event(session, Event(id="e9", author="clerk", timestamp=9.0))
     said.append(seen(await service.create_session(**place, session_id="s1")))
     return said
 
 
-@pytest.mark.parametrize("theirs", [InMemorySessionService, lambda: DatabaseSessionService("sqlite+aiosqlite://")])
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param(InMemorySessionService, marks=theirs_are_mended, id="in memory"),
+        pytest.param(lambda: DatabaseSessionService("sqlite+aiosqlite://"), id="database"),
+    ],
+)
 async def test_sessions_answer_as_adks_own(client: AsyncContextClient, name: str, theirs: Any):
     place = PLACE | {"app_name": name}
     ours, expected = await play(ContextSessionService(client), place), await play(theirs(), place)
     assert len(ours) == len(expected)
     for one, other in zip(ours, expected, strict=True):
         assert one == other
+
+
+async def test_no_event_is_written_to_a_session_that_was_deleted(client: AsyncContextClient, name: str):
+    place, service = PLACE | {"app_name": name}, ContextSessionService(client)
+    session = await service.create_session(**place)
+    await service.append_event(session, EVENTS[0])
+    await ContextSessionService(client).delete_session(**place, session_id=session.id)
+    for _ in range(2):
+        with pytest.raises(SessionNotFoundError):
+            await service.append_event(session, EVENTS[1])
 
 
 async def test_a_state_is_there_however_long_the_session(client: AsyncContextClient, name: str):
@@ -204,7 +223,7 @@ async def keep(service: Any, place: dict[str, Any]) -> list[Any]:
         await service.save_artifact(**here, filename="c", artifact=Part(function_call=FunctionCall(name="x")))
     with pytest.raises(InputValidationError):
         await service.save_artifact(**place, filename="c", artifact=png)
-    for version in (None, 0, 1, 2, 3, -1):
+    for version in (None, 0, 1, 2, 3):
         said.append(await service.load_artifact(**here, filename="a.png", version=version))
         found = await service.get_artifact_version(**here, filename="a.png", version=version)
         said.append(found and found.model_dump(exclude={"canonical_uri", "create_time"}))
@@ -219,8 +238,6 @@ async def keep(service: Any, place: dict[str, Any]) -> list[Any]:
     ref = Part(file_data=FileData(file_uri=to, mime_type="text/plain"))
     said.append(await service.save_artifact(**here, filename="ref", artifact=ref))
     said.append(await service.load_artifact(**here, filename="ref"))
-    with pytest.raises(InputValidationError):
-        await service.save_artifact(**place | {"session_id": "s2"}, filename="ref", artifact=ref)
     empty = Part(inline_data=Blob(data=b"", mime_type="application/octet-stream"))
     said.append(await service.save_artifact(**here, filename="ref", artifact=empty))
     said.append(await service.load_artifact(**here, filename="ref"))
@@ -231,10 +248,25 @@ async def keep(service: Any, place: dict[str, Any]) -> list[Any]:
     return said
 
 
+@theirs_are_mended
 async def test_artifacts_answer_as_adks_own(client: AsyncContextClient, name: str):
     place = {"app_name": name, "user_id": "anna"}
     ours, expected = await keep(ContextArtifactService(client), place), await keep(InMemoryArtifactService(), place)
     assert ours == expected
+
+
+async def test_an_artifact_refers_to_nothing_of_another(client: AsyncContextClient, name: str):
+    service, place = ContextArtifactService(client), {"app_name": name, "user_id": "anna", "session_id": "s1"}
+    await service.save_artifact(**place, filename="a", artifact=Part(text="x"))
+    to = f"artifact://apps/{name}/users/anna/sessions/s1/artifacts/a/versions/0"
+    ref = Part(file_data=FileData(file_uri=to, mime_type="text/plain"))
+    for other in ({"session_id": "s2"}, {"user_id": "bert"}, {"app_name": f"{name}2"}):
+        with pytest.raises(InputValidationError):
+            await service.save_artifact(**place | other, filename="ref", artifact=ref)
+    itself = f"artifact://apps/{name}/users/anna/sessions/s1/artifacts/b/versions/0"
+    await service.save_artifact(**place, filename="b", artifact=Part(file_data=FileData(file_uri=itself)))
+    with pytest.raises(InputValidationError):
+        await service.load_artifact(**place, filename="b")
 
 
 async def test_an_artifact_may_be_larger_than_an_answer_and_two_that_are_saved_at_once_are_two(
@@ -261,11 +293,12 @@ async def remember(service: Any, place: dict[str, Any]) -> list[Any]:
     said = []
     for query, user in (("lighthouse", "anna"), ("order 4711", "anna"), ("lighthouse", "bert"), ("zebra", "anna")):
         found = await service.search_memory(app_name=place["app_name"], user_id=user, query=query)
-        said.append([(one.id, one.author, one.content.parts[0].text) for one in found.memories[:1]])
-    await service.delete_memory(**place, memory_id="m2")
-    await service.delete_memory(**place, memory_id="nothing")
-    await service.add_session_to_memory(session)
-    said.append((await service.search_memory(**place, query="lighthouse")).memories)
+        said.append([(one.author, one.content.parts[0].text) for one in found.memories[:1]])
+    if hasattr(BaseMemoryService, "delete_memory"):
+        await service.delete_memory(**place, memory_id="m2")
+        await service.delete_memory(**place, memory_id="nothing")
+        await service.add_session_to_memory(session)
+        said.append((await service.search_memory(**place, query="lighthouse")).memories)
     return said
 
 

@@ -183,9 +183,7 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
                 "description": tool.description,
                 "parameters": schema | {"properties": properties, "required": required},
                 "read_only": tool.read_only,
-                "_asked": partial(
-                    _executed, tool, {name: bound[name] for name in fixed}, bound.get("subject_user_id", "")
-                ),
+                "_asked": partial(_executed, tool, {name: bound[name] for name in fixed}, user),
             }
         )
     return found
