@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import product
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.gc_collector import GCCollector
@@ -146,10 +146,14 @@ class Metrics:
 def _children(metric: _T, labels: dict[str, Iterable[str]]) -> Callable[[dict[str, str]], _T]:
     """Return what finds the part of a metric that is of values of its labels; all that are announced are there."""
     announced = {name: frozenset(values) for name, values in labels.items()}
-    for values in product(*announced.values()):
-        metric.labels(*values)
+    known: dict[tuple[str, ...], _T] = {values: metric.labels(*values) for values in product(*announced.values())}
 
-    def child(said: dict[str, str]) -> Any:
-        return metric.labels(*(said[name] if said[name] in known else OTHER for name, known in announced.items()))
+    def child(said: dict[str, str]) -> _T:
+        found = known.get(tuple([said[name] for name in announced]))
+        if found is None:
+            found = metric.labels(
+                *(said[name] if said[name] in values else OTHER for name, values in announced.items())
+            )
+        return found
 
     return child

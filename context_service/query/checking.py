@@ -105,8 +105,11 @@ def text_of(text: object, *, chars_max: int) -> str:
         return ""
     if len(text) > chars_max:
         text = text[: chars_max - 1].rstrip() + "…"
-    if text.isascii() and text.isprintable():
-        return text
+    if text.isascii():
+        if text.isprintable():
+            return text
+        if text.replace("\n", "").isprintable():  # so are nearly all that have lines
+            return text.strip()
     # A text has few different letters.
     hidden = {ord(one): " " for one in set(text) if one not in _KEPT and unicodedata.category(one) in _HIDDEN}
     return (text.translate(hidden) if hidden else text).strip()
@@ -114,6 +117,8 @@ def text_of(text: object, *, chars_max: int) -> str:
 
 def line_of(text: object, *, chars_max: int) -> str:
     """Return a text as one line."""
+    if type(text) is str and len(text) <= chars_max and text.isascii() and text.isprintable():  # so are nearly all
+        return " ".join(text.split())
     return " ".join(text_of(text, chars_max=chars_max).split())
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from operator import itemgetter
 
 from context_service.query.hits import Hit
 from context_service.retrieval.facts import fact_of, look_of
@@ -68,21 +69,23 @@ def fused(
         candidates: Of all providers; no ref twice.
         cosines: Of the query and each candidate, by ref, -1 to 1. None: words are all.
     """
-    ordered = sorted(candidates, key=lambda one: one.ref)
+    by_ref = {one.ref: one for one in candidates}
+    refs = sorted(by_ref)
+    ordered = [by_ref[ref] for ref in refs]
     terms = [terms_of(one.hit.snippet) for one in ordered]
-    scores = _scores(query, ordered, terms, cosines)
-    together: dict[object, list[Candidate]] = {}
-    for one, fact in zip(ordered, _facts(ordered, terms), strict=True):
-        together.setdefault(fact or one.ref, []).append(one)
+    scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
+    together: dict[object, list[str]] = {}
+    for ref, fact in zip(refs, _facts(ordered, terms), strict=True):
+        together.setdefault(fact or ref, []).append(ref)
     hits = []
     for same in together.values():
-        best, others = same[0], same[1:]
+        first, others = same[0], same[1:]
         if others:
-            best, *others = sorted(same, key=lambda one: (-scores[one.ref], -one.trust, one.ref))
-            others.sort(key=lambda one: one.ref)
-        hits.append(Fused(best=best, sources=(best, *others), score=scores[best.ref]))
-    hits.sort(key=lambda one: (-one.score, one.best.ref))
-    return hits, scores
+            first, *others = sorted(same, key=lambda ref: (-scores[ref], -by_ref[ref].trust, ref))
+            others.sort()
+        sources = (by_ref[first], *[by_ref[ref] for ref in others])
+        hits.append((-scores[first], first, Fused(best=sources[0], sources=sources, score=scores[first])))
+    return [hit for _, _, hit in sorted(hits, key=itemgetter(0, 1))], scores
 
 
 def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -95,47 +98,48 @@ def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> l
 def _scores(
     query: str,
     candidates: Sequence[Candidate],
+    refs: Sequence[str],
     terms_of_texts: Sequence[Sequence[str]],
     cosines: Mapping[str, float] | None,
-) -> dict[str, float]:
+) -> Iterator[float]:
     words = asked_terms(query)
     terms = list(dict.fromkeys(words))[:TERMS_MAX]
     asked = frozenset(terms)
     phrases = {pair for pair in pairwise(words) if pair[0] in asked and pair[1] in asked}
     counts: list[dict[str, int]] = []
     pairs: list[int] = []
-    titles: dict[str, list[str]] = {}  # passages of one source have one title
+    titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
     for one, text in zip(candidates, terms_of_texts, strict=True):
-        if one.hit.title not in titles:
-            titles[one.hit.title] = terms_of(one.hit.title)
-        title = titles[one.hit.title]
-        counted: dict[str, int] = {}
-        for term in text:
-            if term in asked:
-                counted[term] = counted.get(term, 0) + 1
-        for term in title:
-            if term in asked:
-                counted[term] = counted.get(term, 0) + _TITLE_TIMES
+        if (title := titles.get(one.hit.title)) is None:
+            title = titles[one.hit.title] = _matched(terms_of(one.hit.title), asked, phrases)
+        phrased, counted = _matched(text, asked, phrases)
+        for term, count in title[1].items():
+            counted[term] = counted.get(term, 0) + count * _TITLE_TIMES
         counts.append(counted)
-        in_one = phrases.intersection(pairwise(text)) if counted else set()
-        pairs.append(len(in_one | phrases.intersection(pairwise(title))))
-    in_hits = Counter(term for counted in counts for term in counted)
+        pairs.append(len(phrased | title[0]))
+    in_hits = Counter([term for counted in counts for term in counted])
     total = len(candidates)
     # A term that no hit has tells none from another, and is left out.
     idf = {term: math.log(1 + (total - in_hits[term] + 0.5) / (in_hits[term] + 0.5)) for term in terms if in_hits[term]}
     weight = math.fsum(idf.values()) or 1.0
     newest = max((one.hit.as_of for one in candidates if one.hit.as_of), default=None)
     scale = 1.0 if cosines is not None else 1.0 / (1.0 - _MEANING)
-    scores = {}
-    for one, counted, phrased in zip(candidates, counts, pairs, strict=True):
-        covered = math.fsum(idf[term] for term in counted) / weight
-        often = math.fsum(idf[term] * count / (count + _K) for term, count in counted.items()) / weight
-        phrase = min(phrased, 2) / min(len(phrases), 2) if phrases else covered
-        meaning = _MEANING * max(cosines.get(one.ref, 0.0), 0.0) if cosines is not None else 0.0
+    for one, ref, counted, phrased_count in zip(candidates, refs, counts, pairs, strict=True):
+        covered = math.fsum([idf[term] for term in counted]) / weight
+        often = math.fsum([idf[term] * count / (count + _K) for term, count in counted.items()]) / weight
+        phrase = min(phrased_count, 2) / min(len(phrases), 2) if phrases else covered
+        meaning = _MEANING * max(cosines.get(ref, 0.0), 0.0) if cosines is not None else 0.0
         texts = _COVERAGE * covered + _OFTEN * often + _BIGRAMS * phrase + meaning
         priors = _TRUST * min(max(one.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(one.hit.as_of, newest)
-        scores[one.ref] = round((texts + priors) * scale, _DECIMALS)
-    return scores
+        yield round((texts + priors) * scale, _DECIMALS)
+
+
+def _matched(
+    text: Sequence[str], asked: frozenset[str], phrases: set[tuple[str, str]]
+) -> tuple[set[tuple[str, str]], dict[str, int]]:
+    """Return which phrases a text has of those that are asked for, and how often each term."""
+    there = asked.intersection(text)
+    return phrases.intersection(pairwise(text)) if there else set(), {term: text.count(term) for term in there}
 
 
 def _freshness(as_of: datetime | None, newest: datetime | None) -> float:

@@ -70,25 +70,43 @@ class Policies:
         check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
         agent = None
         if named := agent_id or principal.agent_id:
-            agent = await self._agent(named, principal)
+            key = self._agent_key(named, principal)
+            agent = await self._known_agents.get(key, lambda: self._agents.find(named, principal=principal))
         if agent_id and agent is None:
             raise no_agent(agent_id)
         settings = await self._settings(principal)
         return Policy(settings=settings, own=await self.own(principal), rules=_rules(agent))
 
+    def at_hand(self, agent_id: str, *, principal: Principal) -> Policy | None:
+        """Return what `of` would, if all of it was read a moment ago, so that nothing is waited for; None: it was not.
+
+        Raises:
+            As `of`.
+        """
+        check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
+        agent = None
+        try:
+            if named := agent_id or principal.agent_id:
+                agent = self._known_agents.fresh(self._agent_key(named, principal))
+            settings = self._known.fresh(principal.tenant_id)
+            own = [entry for one in self._own for entry in self._known_own.fresh(_own_key(one, principal))]
+        except KeyError:
+            return None
+        if agent_id and agent is None:
+            raise no_agent(agent_id)
+        return Policy(settings=settings, own=own, rules=_rules(agent))
+
     async def own(self, principal: Principal) -> Sequence[Entry]:
         """Return the providers that a tenant has of its own."""
         found: list[Entry] = []
         for one in self._own:
-            key = (principal.tenant_id, one.family, principal.bounds, one.changes)
-            found += await self._known_own.get(key, partial(one.of, principal))
+            found += await self._known_own.get(_own_key(one, principal), partial(one.of, principal))
         return found
 
-    async def _agent(self, agent_id: str, principal: Principal) -> Agent | None:
+    def _agent_key(self, agent_id: str, principal: Principal) -> tuple[Any, ...]:
         asking = "admin" in principal.scopes, principal.agent_id, principal.user_id, principal.subject
         changes = self._agents.changes, self._templates.changes
-        key = (principal.tenant_id, agent_id, *asking, *changes)
-        return await self._known_agents.get(key, lambda: self._agents.find(agent_id, principal=principal))
+        return (principal.tenant_id, agent_id, *asking, *changes)
 
     async def _settings(self, principal: Principal) -> Mapping[str, Setting]:
         async def read() -> Mapping[str, Setting]:
@@ -152,6 +170,10 @@ class Policies:
             return _setting(await self._database.of(principal).transaction(work))
         finally:  # of a commit that nobody heard of, too
             self._known.forget()
+
+
+def _own_key(own: OwnProviders, principal: Principal) -> tuple[Any, ...]:
+    return principal.tenant_id, own.family, principal.bounds, own.changes
 
 
 def _rules(agent: Agent | None) -> list[Rules]:

@@ -67,6 +67,7 @@ _STREAM_S = 60.0  # for a stream that came without a deadline: as long as a call
 _SECOND_PASS_S_MIN = 0.05  # with less than that left there is none
 # For `beside_the_loop`, which counts as parsers do: a character's word is looked up, stemmed and counted.
 _SCORED_BYTES, _COUNTED_BYTES = 16, 8
+_CHECKED_AT_ONCE_BYTES = 32 * 1024  # of each of many providers; more is checked in a task of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,9 +190,11 @@ class ContextQueries:
         tell = tell or _to_nobody
         began = time.monotonic()
         question.check()
-        policy = await self._policy(question, principal)
+        at_hand = self.policies.at_hand(question.agent_id, principal=principal)
+        policy = at_hand or await self._policy(question, principal)
         ruled = policy if isinstance(policy, Policy) else Policy()
-        question = replace(question, agent_id=ruled.agent_id or question.agent_id)
+        if ruled.agent_id:
+            question = replace(question, agent_id=ruled.agent_id)
         try:
             chosen = _within_reach(selected(question, self.providers.beside(ruled.own), ruled), principal)
         except InvalidArgument:
@@ -202,9 +205,11 @@ class ContextQueries:
         expanded: Sequence[ExpandedRef] = ()
         if isinstance(policy, Policy):
             async with asyncio.TaskGroup() as at_once:
-                expanding_refs = at_once.create_task(self._expanded(question, chosen, policy, principal))
+                if question.expand_refs:
+                    expanding_refs = at_once.create_task(self._expanded(question, chosen, policy, principal))
                 statuses, candidates = await self._asked(question, chosen, policy, principal, tell)
-            expanded = expanding_refs.result()
+            if question.expand_refs:
+                expanded = expanding_refs.result()
         else:
             statuses, candidates = _unruled(chosen, policy), []
             for status in statuses:
@@ -241,8 +246,6 @@ class ContextQueries:
         self, question: Question, chosen: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return what the refs of a question are of."""
-        if not question.expand_refs:
-            return ()
         asked = _asked_of(question, policy, self.providers)
         named = expanding.named(question.expand_refs, chosen)
         now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
@@ -397,31 +400,49 @@ class ContextQueries:
 
         now = time.monotonic()
         parts: dict[str, Part] = {}
+        calls_of: dict[float, Call | None] = {}  # by what they have of its time: most have the same
         for entry in entries:
             own_s = _deadline_s(entry, asked, (taken or {}).get(entry.info.id, 0.0))
             deadline_s = max(min(own_s, call_ends_at - now), 0.001)
-            search = partial(self._search, entry, asked, principal, now + deadline_s)
+            if deadline_s not in calls_of:
+                calls_of[deadline_s] = _part_of(current_call.get(), now + deadline_s)
+            search = partial(self._search, entry, asked, principal, calls_of[deadline_s])
             parts[entry.info.id] = Part(provider_id=entry.info.id, deadline_s=deadline_s, search=search)
         by_id = {entry.info.id: entry for entry in entries}
-        checks: dict[str, asyncio.Task[Told]] = {}
+        told: dict[str, Told] = {}
         async with asyncio.TaskGroup() as checking:  # beside the asking: what is late meanwhile is cancelled in time
+
+            def tell_of(provider_id: str, outcome: Outcome, answered: Checked | BaseException) -> None:
+                deadline_s = parts[provider_id].deadline_s
+                told[provider_id] = self._told(by_id[provider_id], outcome, answered, asked, deadline_s)
+                tell(told[provider_id])
+
+            async def check(provider_id: str, outcome: Outcome, size_bytes: int) -> None:
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, asked))
 
             def ended(provider_id: str, outcome: Outcome) -> None:
                 working.discard(provider_id)
                 if not working:
                     calls.end_turn()
-                deadline_s = parts[provider_id].deadline_s
-                check = self._told(by_id[provider_id], outcome, asked, deadline_s, tell)
-                checks[provider_id] = checking.create_task(check)
+                size_bytes = _checking_bytes(outcome)
+                if size_bytes <= _CHECKED_AT_ONCE_BYTES:
+                    tell_of(provider_id, outcome, _checked(outcome, asked))
+                else:
+                    checking.create_task(check(provider_id, outcome, size_bytes))
 
             await ask_all(list(parts.values()), self._reaper, ended=ended)
-        told = {provider_id: checks[provider_id].result() for provider_id in parts}
-        statuses = {provider_id: one.status for provider_id, one in told.items()}
-        return statuses, [candidate for one in told.values() for candidate in one.candidates]
+        statuses = {provider_id: told[provider_id].status for provider_id in parts}
+        return statuses, [candidate for provider_id in parts for candidate in told[provider_id].candidates]
 
-    async def _told(self, entry: Entry, outcome: Outcome, asked: Asked, deadline_s: float, tell: _Tell) -> Told:
-        """Return what may be shown of what a provider answered, and tell it."""
-        answered = await _checked(outcome, asked)
+    def _told(
+        self,
+        entry: Entry,
+        outcome: Outcome,
+        answered: Checked | BaseException,
+        asked: Asked,
+        deadline_s: float,
+    ) -> Told:
+        """Return what may be shown of what a provider answered."""
         candidates: list[Candidate] = []
         if isinstance(answered, Checked):
             status = Status(
@@ -458,14 +479,11 @@ class ContextQueries:
                 },
             )
         self._fared(outcome.took_s, family=entry.info.family, state=status.state.value)
-        told = Told(status=status, candidates=candidates)
-        tell(told)
-        return told
+        return Told(status=status, candidates=candidates)
 
-    async def _search(self, entry: Entry, asked: Asked, principal: Principal, ends_at: float) -> object:
+    async def _search(self, entry: Entry, asked: Asked, principal: Principal, call: Call | None) -> object:
         """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
-        call = current_call.get()
-        current_call.set(_part_of(call, ends_at))
+        current_call.set(call)
         search: Callable[[Asked, Principal], object] = entry.provider.search
         if is_blocking(search):
             found = await self._reaper.in_thread(entry.info.id, partial(search, asked, principal))
@@ -544,13 +562,17 @@ def _deadline_s(entry: Entry, asked: Asked, taken_s: float) -> float:
     return (entry.info.deadline_s or (DEADLINE_DEEP_S if asked.is_deep else DEADLINE_QUICK_S)) - taken_s
 
 
-async def _checked(outcome: Outcome, asked: Asked) -> Checked | BaseException:
+def _checking_bytes(outcome: Outcome) -> int:
+    """Return as how much the work of `_checked` counts."""
+    hits = outcome.result.hits if type(outcome.result) is Answered else ()
+    return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
+
+
+def _checked(outcome: Outcome, asked: Asked) -> Checked | BaseException:
     if outcome.error is not None:
         return outcome.error
-    hits = outcome.result.hits if type(outcome.result) is Answered else ()
-    size_bytes = SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
     try:
-        return await beside_the_loop(size_bytes, checked, outcome.result, asked, now=datetime.now(UTC))
+        return checked(outcome.result, asked, now=datetime.now(UTC))
     except Exception as error:
         return error
 

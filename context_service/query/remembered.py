@@ -52,6 +52,17 @@ class Remembered(Generic[_K, _V]):
                 self._kept.popitem(last=False)
         return value
 
+    def fresh(self, key: _K) -> _V:
+        """Return a value that was read a moment ago.
+
+        Raises:
+            KeyError: it has to be read.
+        """
+        read_at, value = self._kept[key]
+        if time.monotonic() - read_at >= FRESH_S:
+            raise KeyError(key)
+        return value
+
     def forget(self) -> None:
         """Read everything anew."""
         self._forgotten += 1

@@ -47,7 +47,8 @@ _DATE = re.compile(
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _YEAR = re.compile(r"\d{4}")
 _LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
-_MAY_BE_WRITTEN_OTHERWISE = re.compile(r"\d{4}|\d,\d")  # a date, or thousands in groups
+_YEAR_DIGITS = 4  # a number of as many may be of a date
+_GROUPS = re.compile(r"\d,\d")  # of thousands
 _NUMBER = r"\d+(?:[.:/-]\d+)*"
 _NOT = re.compile(r"\b(?:can(?=not\b)|(?:ca(?=n['\u2019]t\b)))|n['\u2019]t\b")
 _WORDS = {"ca": "can", "wo": "will", "sha": "shall"}  # before n't
@@ -98,12 +99,16 @@ def look_of(text: str, terms: Iterable[str]) -> object:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    numbers = () if _MAY_BE_WRITTEN_OTHERWISE.search(text) else tuple(_DIGITS.findall(text))
+    digits = _DIGITS.findall(text)
     words = set(terms)
-    for mixed in [word for word in words if not (word.isalpha() and word.isascii())]:
-        words.remove(mixed)
-        words.update(_LETTERS.findall(mixed) if mixed.isascii() else ())
-    return numbers, frozenset(words - _OF_ANY_LOOK)
+    if digits or not text.isascii():
+        for mixed in [word for word in words if not (word.isalpha() and word.isascii())]:
+            words.remove(mixed)
+            if mixed.isascii() and not mixed.isdigit():
+                words.update(_LETTERS.findall(mixed))
+    if digits and (max(map(len, digits)) >= _YEAR_DIGITS or ("," in text and _GROUPS.search(text))):
+        digits = []  # they may be written otherwise
+    return tuple(digits), frozenset(words - _OF_ANY_LOOK)
 
 
 @lru_cache(_STEMS_KEPT)

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import Stemmer
 
+_STEMS_KEPT = 16 * 1024
 WORD_CHARS_MAX = 64  # of a word that are looked at: a hash is whole, a MiB without a space is one short term
 MASK_BITS = 19
 
@@ -43,7 +44,8 @@ _PAIRED = (
 _PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 # Soft hyphen, what joins and parts letters of one word, and what chooses how a letter looks.
 _JOINERS = "\u00ad\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Capitals become small, and what is neither letter nor digit parts words: four times as fast as a pattern.
+_ASCII_LETTERS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
 # By what they do in a sentence. Questions hold them as often as answers do, so they tell neither from the other.
 _GRAMMAR = {
@@ -116,7 +118,7 @@ def masks(scope: UUID, terms: Iterable[str]) -> list[int]:
 def _words(text: str, *, letters: bool) -> list[str]:
     """Return the words in small letters, none longer than `WORD_CHARS_MAX`."""
     if text.isascii():
-        return [word[:WORD_CHARS_MAX] for word in _ASCII_WORD.findall(text.lower())]
+        return [word[:WORD_CHARS_MAX] for word in text.translate(_ASCII_LETTERS).split()]
     patterns = _Patterns.get()
     words: list[str] = []
     for word, row in patterns.words.findall(_normalised(text, patterns).lower()):
@@ -153,12 +155,25 @@ def _may_be_word(letter: str) -> bool:
 
 
 def _stemmed(words: list[str]) -> list[str]:
-    # One a thread: a stemmer works in a buffer of its own.
-    stemmer: Stemmer.Stemmer | None = getattr(_stemmers, "english", None)
-    if stemmer is None:
-        stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    stems: list[str] = stemmer.stemWords([word for word in words if word not in STOP_WORDS])
-    return stems
+    return list(filter(None, map(_known.__getitem__, words)))
+
+
+class _Stems(dict[str, str]):
+    """Stems of words that came not long ago; a stop word's is empty."""
+
+    def __missing__(self, word: str) -> str:
+        # One a thread: a stemmer works in a buffer of its own. It keeps nothing, since this does.
+        stemmer: Stemmer.Stemmer | None = getattr(_stemmers, "english", None)
+        if stemmer is None:
+            stemmer = _stemmers.english = Stemmer.Stemmer("english", 0)
+        stem: str = "" if word in STOP_WORDS else stemmer.stemWord(word)
+        if len(self) >= _STEMS_KEPT:  # the common ones are back at once
+            self.clear()
+        self[word] = stem
+        return stem
+
+
+_known = _Stems()
 
 
 class _Patterns:

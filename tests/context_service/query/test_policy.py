@@ -281,8 +281,12 @@ async def test_what_is_known_stands_in_for_a_source_that_does_not_answer_but_not
 
     assert [await remembered.get("a", read), await remembered.get("a", read)] == [1, 1]
     assert len(reads) == 2  # a fresh one is not read again
+    assert remembered.fresh("a") == 1
     at, value = remembered._kept["a"]
     remembered._kept["a"] = at - FRESH_S, value
+    for key in ("a", "b"):  # one that is no longer fresh is no more at hand than one that never was read
+        with pytest.raises(KeyError):
+            remembered.fresh(key)
     assert await remembered.get("a", read) == 1
     with pytest.raises(NotFound):
         await remembered.get("a", read)

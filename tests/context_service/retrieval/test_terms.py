@@ -32,6 +32,7 @@ SCOPE, OTHER = UUID(int=1), UUID(int=2)
         ("Running, runner's RAN", ["run", "runner", "ran"]),
         ("I don't, we’re, she'll", []),
         ("/srv/app/main_loop.py:42", ["srv", "app", "main", "loop", "py", "42"]),
+        ("".join(map(chr, range(128))), ["0123456789", "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz"]),
         ("", []),
         (" \t\r\n\x00\x07\u2028", []),
         ("one\x00two\x1bthree", ["two", "three"]),
