@@ -269,6 +269,7 @@ class Recalling:
             cosines=near.cosines if near else None,
             wanted=is_wanted,
             limit=limit + len(referred),
+            with_features=asked.with_features,
         )
         wanted = _first(referred, wanted)[:limit]
         texts = await self._passages.texts(principal, scope, [(one.row.seq, one.row.ordinal) for one in wanted])
@@ -279,7 +280,7 @@ class Recalling:
         if made := [seq for seq in seqs if seq < 0]:
             ids.update(await self._artifacts.at(context_id, made, principal=principal))
         items = [
-            _item(one, texts[one.row.seq, one.row.ordinal], ids[one.row.seq], asked)
+            _item(one, texts[one.row.seq, one.row.ordinal], ids[one.row.seq])
             for one in wanted
             # What was retracted or replaced between the statements is gone.
             if (one.row.seq, one.row.ordinal) in texts and one.row.seq in ids
@@ -333,7 +334,7 @@ def _places_of_answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
     }
 
 
-def _item(one: Ranked, text: str, of: str | Artifact, asked: Asked) -> RecalledItem:
+def _item(one: Ranked, text: str, of: str | Artifact) -> RecalledItem:
     """Return an item `of` a message, by its id, or of an artifact."""
     row = one.row
     is_artifact = isinstance(of, Artifact)
@@ -351,7 +352,7 @@ def _item(one: Ranked, text: str, of: str | Artifact, asked: Asked) -> RecalledI
         tokens=0,
         score=one.score,
         cosine=one.cosine,
-        features=one.features if asked.with_features else {},
+        features=one.features,
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from context_service.retrieval.matching import Matching
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.questions import Question
-from context_service.retrieval.slips import Vocabulary, relatives
+from context_service.retrieval.slips import meant
 from context_service.retrieval.terms import words_of
 from service_runtime.auth import Principal
 
@@ -38,16 +36,11 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
     if not missing:
         return question, matching
-    meant = _meant(missing, await passages.vocabulary(principal, scope, matching.totals))
-    others = [word for word in missing if word not in meant and len(word) >= INDEX_CHARS_MIN][:INDEX_WORDS_MAX]
+    found = meant(missing, await passages.vocabulary(principal, scope, matching.totals))
+    others = [word for word in missing if word not in found and len(word) >= INDEX_CHARS_MIN][:INDEX_WORDS_MAX]
     if others and not matching.is_whole:
-        meant |= _meant(others, await passages.vocabulary_like(principal, scope, others))
-    if not meant:
+        found |= await passages.words_like(principal, scope, others, matching.totals)
+    if not found:
         return question, matching
-    question = question.meaning(meant)
+    question = question.meaning(found)
     return question, await passages.matching(principal, scope, question.terms)
-
-
-def _meant(missing: Sequence[str], vocabulary: Vocabulary) -> dict[str, Sequence[str]]:
-    """Return the words that may be meant, of each for which there are any."""
-    return {word: others for word in missing if (others := relatives(word, vocabulary))}

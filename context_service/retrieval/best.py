@@ -73,6 +73,7 @@ async def best(
         cosines=near.cosines if near else None,
         wanted=lambda row: (bool(row.found) or (row.seq, row.ordinal) in nearest) and wanted(row),
         limit=limit,
+        with_features=False,
     )
     return Best(ranked=found, by_meaning=near is not None, error=error)
 

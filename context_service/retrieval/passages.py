@@ -32,6 +32,7 @@ terms; and if every term is so common that the newest passages have it often eno
 from __future__ import annotations
 
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from uuid import UUID, uuid5
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_topic
-from context_service.retrieval.slips import Vocabulary, one_slip_away
+from context_service.retrieval.slips import Vocabulary, meant, one_slip_away
 from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -57,6 +58,7 @@ OF_USERS = (MEMORY, WIKI)  # the kinds of which a user has one scope, which is e
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
+_FINDING_TOGETHER = 16  # terms of hundreds
 SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
 FOUND_MAX = 200  # of them that are rows, with what was said beside each
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
@@ -70,6 +72,8 @@ SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
 RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
 SAMPLES_MAX = 256  # that are kept, of as many scopes
 SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
+LIKES_MAX = 1_000  # rows of words that are kept, with what may be meant by them
+LIKES_S = 10.0  # for which they are, while the scope counts what it did: what was corrected in place may count the same
 VOCABULARIES_MAX = 32  # that are kept, of as many scopes; 300 kB is much for one, and 2 MB the most
 _COLLECTING = 8  # times as long as parsing: words are found in texts
 
@@ -107,6 +111,7 @@ class _HasTerms(Protocol):
 
 
 _Seen = tuple[UUID, str, str, Scope]  # by whom, and what
+_K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
@@ -487,17 +492,25 @@ SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} AND p.seq > %(behind)s
 ORDER BY p.seq DESC, p.ordinal DESC
 LIMIT %(rows_max)s
 """  # noqa: S608
-# Of so many terms the planner would think that every row has one, and read them all: it is not told them.
+# Of so many terms the planner would think that every row has one, and read them all: it is not told them. And the index
+# looks, for each row that one of them finds, at each of them: so a few are asked for at a time.
 _TEXTS_WITH = f"""
-WITH f AS MATERIALIZED (SELECT %(finding)s::integer[] AS terms)
-SELECT p.text
-FROM f
-    CROSS JOIN LATERAL (
-        SELECT p.text
-        FROM context.passage_of_tenant p
-        WHERE p.terms && f.terms AND nullif({_IN_SCOPE}, false) IS NOT NULL
-        LIMIT %(rows_max)s
-    ) p
+WITH f AS MATERIALIZED (
+    SELECT array_agg(a.term) AS terms
+    FROM unnest(%(finding)s::integer[]) WITH ORDINALITY a (term, n)
+    GROUP BY (a.n - 1) / {_FINDING_TOGETHER}
+), found AS MATERIALIZED (
+    SELECT DISTINCT ON (p.seq, p.ordinal) p.text
+    FROM f
+        CROSS JOIN LATERAL (
+            SELECT p.seq, p.ordinal, p.text
+            FROM context.passage_of_tenant p
+            WHERE p.terms && f.terms AND nullif({_IN_SCOPE}, false) IS NOT NULL
+            LIMIT %(rows_max)s
+        ) p
+    ORDER BY p.seq, p.ordinal
+)
+SELECT text FROM found LIMIT %(rows_max)s
 """  # noqa: S608
 
 # Of sources that are named, whatever their terms: as rows in which nothing was asked for.
@@ -584,6 +597,7 @@ class Passages:
         self._embedded_kinds = frozenset(embedded_kinds)
         self._samples: OrderedDict[_Seen, _Sample] = OrderedDict()
         self._vocabularies: OrderedDict[_Seen, _Words] = OrderedDict()
+        self._likes: OrderedDict[tuple[object, ...], _Likes] = OrderedDict()
 
     async def put(
         self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
@@ -765,19 +779,32 @@ class Passages:
         newest = {**_named(principal.tenant_id, scope), "behind": behind, "rows_max": READ_WHOLE}
         return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
 
-    async def vocabulary_like(self, principal: Principal, scope: Scope, words: Sequence[str]) -> Vocabulary:
-        """Return words of those passages of a scope that have what one slip, or an ending, may have made some words of.
+    async def words_like(
+        self, principal: Principal, scope: Scope, words: Sequence[str], totals: Totals
+    ) -> Mapping[str, Sequence[str]]:
+        """Return what of a scope may be meant by words, of each by which something may (`slips.meant`).
+
+        They are looked for in those passages that have what one slip, or an ending, may have made one of them of:
+        hundreds of terms, which takes the index 2 to 60 ms. So it is kept for a moment.
 
         Args:
             principal: Who asks.
             scope: Where.
             words: A few, that the scope does not have.
+            totals: Of the scope, as they are.
         """
-        tenant = self._database.of(principal, context_id=scope.context_id)
-        finding = masks(scope.id, set(stems(other for word in words for other in one_slip_away(word))))
-        with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
-        texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
-        return Vocabulary(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
+        key = (*_seen(principal, scope), *words)
+        known = self._likes.get(key)
+        if known is None or known.totals != totals or time.monotonic() - known.at >= LIKES_S:
+            tenant = self._database.of(principal, context_id=scope.context_id)
+            finding = masks(scope.id, set(stems(other for word in words for other in one_slip_away(word))))
+            with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
+            at = time.monotonic()
+            texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
+            found = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
+            known = _Likes(totals, at, meant(words, Vocabulary(found)))
+        _keep(self._likes, key, known, count_max=LIKES_MAX)
+        return known.meant
 
     async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
         """Return passages of sources by their `seq`, whatever was asked: the highest first, each in its order."""
@@ -842,6 +869,13 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True)
+class _Likes:
+    totals: Totals  # of the scope, when they were looked for
+    at: float
+    meant: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Sample:
     passages: int  # of the scope, when it was taken
     shares: Mapping[int, float]
@@ -852,7 +886,7 @@ def _seen(principal: Principal, scope: Scope) -> _Seen:
     return principal.tenant_id, principal.bounds, principal.user_id, scope
 
 
-def _keep(kept: OrderedDict[_Seen, _T], key: _Seen, value: _T, *, count_max: int) -> None:
+def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> None:
     """Keep what was used last."""
     kept[key] = value
     kept.move_to_end(key)

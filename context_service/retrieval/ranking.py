@@ -19,7 +19,7 @@ class Ranked(NamedTuple):
 
     row: Row
     score: float
-    features: Mapping[str, float]  # their shares of the score
+    features: Mapping[str, float]  # their shares of the score; empty if nobody asked for them
     cosine: float | None = None  # of its vector with the question's; None: one of them there is not
 
 
@@ -31,6 +31,7 @@ def ranked(
     cosines: Mapping[tuple[int, int], tuple[float, float]] | None = None,
     wanted: Callable[[Row], bool] | None = None,
     limit: int = RANKED_MAX,
+    with_features: bool = True,
 ) -> list[Ranked]:
     """Return the best candidates, the best first. Of equal ones what was said first is first.
 
@@ -44,6 +45,7 @@ def ranked(
             said before it. Passages without one count as the farthest. None: words decide.
         wanted: Which candidates are returned; the others count for the scores of these. None: any.
         limit: Candidates to return.
+        with_features: Whether the shares of their scores are, too.
     """
     weights = profile.words if cosines is None else profile.with_meaning
     candidates = Candidates(question, matching, cosines or {})
@@ -65,7 +67,9 @@ def ranked(
         Ranked(
             row=rows[number],
             score=scores[number],
-            features={name: weight * columns[name][number] for name, weight in weights.items()},
+            features={name: weight * columns[name][number] for name, weight in weights.items()}
+            if with_features
+            else {},
             cosine=(cosines or {}).get((rows[number].seq, rows[number].ordinal), (None,))[0],
         )
         for _, _, _, number in best

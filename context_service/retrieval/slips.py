@@ -83,6 +83,11 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     return [other for slips, _, other in sorted(found) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 
 
+def meant(words: Iterable[str], vocabulary: Vocabulary) -> dict[str, Sequence[str]]:
+    """Return the words that may be meant, of each for which there are any."""
+    return {word: others for word in words if (others := relatives(word, vocabulary))}
+
+
 def one_slip_away(word: str) -> Iterator[str]:
     """Yield what a word may be that one slip, or an ending, made another of: some hundreds; letters of ASCII only."""
     for place in range(len(word)):

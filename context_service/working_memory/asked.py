@@ -194,7 +194,14 @@ class AskedRecords:
         best: list[tuple[float, UUID, int, int]] = []
         for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
             question, matching = await asking.asked(self._passages, principal, scope_of(node_id), text)
-            there = ranked(question, matching, profile(DEFAULT), wanted=lambda row: bool(row.found), limit=2 * limit)
+            there = ranked(
+                question,
+                matching,
+                profile(DEFAULT),
+                wanted=lambda row: bool(row.found),
+                limit=2 * limit,
+                with_features=False,
+            )
             best.extend((one.score, node_id, one.row.seq, one.row.ordinal) for one in there)
         taken: list[tuple[float, UUID, int, int]] = []
         of_record: dict[tuple[UUID, int], int] = {}

@@ -173,8 +173,13 @@ async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passa
     assert not any(row.found for row in matching.rows)
 
 
-async def test_words_are_those_of_the_scope_as_it_is_now(passages: Passages):
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "by terms"])
+async def test_words_are_those_of_the_scope_as_it_is_now(
+    passages: Passages, is_whole: bool, monkeypatch: pytest.MonkeyPatch
+):
     """They are kept between questions: what was said since is among them, what was removed is not."""
+    if not is_whole:
+        monkeypatch.setattr(passages_module, "READ_WHOLE", 0)
     scope = await written(passages, "Nothing yet.")
 
     async def terms(text: str) -> list[str]:
@@ -194,4 +199,6 @@ async def test_words_are_those_of_the_scope_as_it_is_now(passages: Passages):
     await at.transaction(lambda one: passages.put(one, scope, Audience(ancestors=(scope.id,)), [said]))
     assert await terms("complant") == ["complaint"]
     await at.transaction(lambda one: passages.remove(one, scope, [2]))
+    assert await terms("complant") == ["complant"]
+    monkeypatch.setattr(passages_module, "LIKES_S", 0.0)
     assert await terms("complant") == ["complant"]
