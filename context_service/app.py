@@ -110,6 +110,7 @@ from context_service.retrieval.nearest import Nearest
 from context_service.retrieval.passage_vectors import PassageVectorMaking
 from context_service.retrieval.passages import BRAIN, CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages
 from context_service.retrieval.vectors import VectorMaking, Worker
+from context_service.servicers.administration import AdministrationServicer
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_query import ContextQueryServicer
 from context_service.servicers.context_windows import ContextWindowsServicer
@@ -164,6 +165,7 @@ from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
 from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
+from contextkeep.context.v1.administration_pb2_grpc import add_AdministrationServicer_to_server
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsServicer_to_server
@@ -173,10 +175,12 @@ from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition
 from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
+from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.connections import Connection
 from service_runtime.destinations import Destinations
 from service_runtime.extras import install
+from service_runtime.given_keys import GivenKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
@@ -267,12 +271,16 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         own: list[OwnProviders] = [McpTools(mcp_servers), AskedSpecialists(specialists, workspace, chat=ground.chat)]
         query = await _query(ground, stack, workspace, recalling, remembering, agents, templates, own)
         tools = _tools(ground, memory, history, contexts, windows)
-        services = [room.service for room in (memory, history, contexts, windows, knowledge, query, tools)]
+        trail = AuditTrail(ground.database)
+        administration = _administration(ground, trail)
+        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration)
+        services = [room.service for room in rooms]
         ground.database.show(metrics)
         border = Border(
             callers,
             limits=settings.call_limits,
             metrics=metrics,
+            trail=trail,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
@@ -844,6 +852,16 @@ def _tools(
         full_name="contextkeep.context.v1.Tools",
         add=partial(add_ToolsServicer_to_server, servicer),
         checks=list(dict.fromkeys(check for room in rooms for check in room.service.checks)),
+    )
+    return _Room(servicer, service)
+
+
+def _administration(ground: _Ground, trail: AuditTrail) -> _Room[AdministrationServicer]:
+    servicer = AdministrationServicer(GivenKeys(ground.database), trail)
+    service = Service(
+        full_name="contextkeep.context.v1.Administration",
+        add=partial(add_AdministrationServicer_to_server, servicer),
+        checks=[ground.schema_ready],
     )
     return _Room(servicer, service)
 

@@ -31,6 +31,7 @@ from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime import access, background, http, postgres, server, tls, tracing
+from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
@@ -161,6 +162,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             callers,
             limits=settings.call_limits,
             metrics=metrics,
+            trail=AuditTrail(database),
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )

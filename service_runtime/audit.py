@@ -2,7 +2,7 @@
 
 One line for every call whose RPC needs more than the scope `read`, by the logger `audit`, whatever `LOG_LEVEL` says:
 the principal, the caller's address, the outcome, and the ids of request and answer. No content, no key, no name that a
-user gave to something.
+user gave to something. Those of administrators are kept as rows, too: see `audit_trail`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) ->
     """Write the line of a call that is over."""
     if call.principal is None:
         return  # nobody: counted as a failed authentication
-    found = [*islice(_ids_of(call.request, "request"), IDS_MAX), *islice(_ids_of(call.response, "response"), IDS_MAX)]
-    ids: dict[str, list[str]] = {}
-    for path, value in dict.fromkeys(found):
-        ids.setdefault(path, []).append(value[:_ID_CHARS_MAX])
     values: dict[str, object] = {
         "call_id": call.call_id,
         "method": call.method,
@@ -46,11 +42,20 @@ def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) ->
         "user_id": call.principal.user_id,
         "agent_id": call.principal.agent_id,
         "peer": peer,
-        "ids": ids,
+        "ids": ids_of(call),
     }
     if error:
         values["reason"] = error.reason
     _log.info("write", extra=values)
+
+
+def ids_of(call: Call) -> dict[str, list[str]]:
+    """Return the ids in the request and the answer of a call, by the paths of their fields."""
+    found = [*islice(_ids_of(call.request, "request"), IDS_MAX), *islice(_ids_of(call.response, "response"), IDS_MAX)]
+    ids: dict[str, list[str]] = {}
+    for path, value in dict.fromkeys(found):
+        ids.setdefault(path, []).append(value[:_ID_CHARS_MAX])
+    return ids
 
 
 def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:

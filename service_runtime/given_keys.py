@@ -25,19 +25,34 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from contextkeep.errors import InvalidArgument, PermissionDenied
-from service_runtime.auth import Principal
+from contextkeep.errors import InvalidArgument, LimitExceeded, PermissionDenied
+from service_runtime import pages
+from service_runtime.auth import SCOPES, USER_ID_CHARS_MAX, Principal
+from service_runtime.documents import check_text
 from service_runtime.keys import CONTEXT_KEY_BEGINS, PREFIX_CHARS, NewKey, fresh_key
+from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Transaction
 
 # Of keys of contexts; the function has it, too, and an hour for those that come of no key in Postgres.
 LIFETIME_MAX = timedelta(days=1)
+
+# Of keys that are not of a context.
+KEY_LIFETIME_MAX = timedelta(days=3652)
+NAMES_MAX = 100  # apps, and graphs, that a key is bound to
+NAME_CHARS_MAX = 200
+_KEY_CHARS_MAX = 200
 
 _MAKE_KEY = """
 SELECT access.make_key(
     %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(subject)s, %(scopes)s::text[], %(user_id)s, %(agent_id)s,
     %(app_ids)s::text[], %(agent_bundle_id)s, %(graph_names)s::text[], now() + %(lifetime)s::interval
 ) AS made
+"""
+
+_LIST_KEYS = """
+SELECT id, prefix, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id, graph_names, context_id, made_by,
+    created_at, expires_at, revoked_at, last_used_at
+FROM access.list_keys(%(context_id)s, %(before_id)s, %(count)s)
 """
 
 _REVOKE_KEY = "SELECT access.revoke_key(%(asking_id)s, %(prefix)s) AS found"
@@ -60,6 +75,27 @@ class GivenKeys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def page(
+        self, page: PageRequest, *, context_id: UUID | None, principal: Principal
+    ) -> tuple[list[GivenKey], str]:
+        """Return a page of the keys of the principal's tenant, within its bounds, the newest first, and the next token.
+
+        Args:
+            page: Which.
+            context_id: Those of this context only. None: all others.
+            principal: Whose tenant.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        query = ("ListKeys", principal.tenant_id, context_id)
+        before_id = pages.decode_id(query, page.token)
+        count = pages.page_size(page.size)
+        parameters = {"context_id": context_id, "before_id": before_id, "count": count + 1}
+        rows = await self._database.of(principal).query(_LIST_KEYS, parameters)
+        token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
+        return [GivenKey(**row._asdict()) for row in rows[:count]], token
+
     async def make(self, principal: Principal, new: NewKey) -> str:
         """Make a key of the principal's tenant and return it: nobody can read it again.
 
@@ -70,8 +106,10 @@ class GivenKeys:
             new: Its tenant is not looked at.
 
         Raises:
+            InvalidArgument, LimitExceeded: this can be no key.
             PermissionDenied: the principal may not, or the new key would have more than its own.
         """
+        _check(new)
         key, stored = fresh_key()
         await self._database.of(principal).query(
             _MAKE_KEY, {"asking_id": _key_of(principal), **stored, **new.parameters}
@@ -86,12 +124,35 @@ class GivenKeys:
             prefix: How the key begins; it may be said whole.
 
         Raises:
+            InvalidArgument, LimitExceeded: so begins no key.
             PermissionDenied: the principal may not.
         """
+        check_text("prefix", prefix, chars_max=_KEY_CHARS_MAX, required=True)
         parameters = {"asking_id": _key_of(principal), "prefix": prefix[:PREFIX_CHARS]}
         (row,) = await self._database.of(principal).query(_REVOKE_KEY, parameters)
         found: bool = row.found
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenKey:
+    """A key as an administrator sees it: without the key."""
+
+    id: UUID
+    prefix: str
+    subject: str
+    scopes: Sequence[str]
+    user_id: str
+    agent_id: str
+    app_ids: Sequence[str]
+    agent_bundle_id: str
+    graph_names: Sequence[str]
+    context_id: UUID | None  # None: it is of none
+    made_by: str  # prefix of the key that made it; empty: none did
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None  # to the minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +219,28 @@ async def end_context_keys_of_user(transaction: Transaction, user_id: str) -> in
     (row,) = await transaction.query(_END_CONTEXT_KEYS_OF_USER, {"user_id": user_id})
     ended: int = row.ended
     return ended
+
+
+def _check(new: NewKey) -> None:
+    check_text("key.subject", new.subject, chars_max=USER_ID_CHARS_MAX, required=True)
+    check_text("key.user_id", new.user_id, chars_max=USER_ID_CHARS_MAX)
+    check_text("key.agent_id", new.agent_id, chars_max=USER_ID_CHARS_MAX)
+    check_text("key.agent_bundle_id", new.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+    if not set(new.scopes) <= set(SCOPES):
+        raise InvalidArgument(f"key.scopes is one or more of {', '.join(SCOPES)}", field="key.scopes")
+    if new.lifetime is not None and not timedelta(0) < new.lifetime <= KEY_LIFETIME_MAX:
+        ttl_s_max = int(KEY_LIFETIME_MAX.total_seconds())
+        raise InvalidArgument(f"key.ttl_s is from 0 to {ttl_s_max}", field="key.ttl_s", ttl_s_max=ttl_s_max)
+    for field, names in (("key.app_ids", new.app_ids), ("key.graph_names", new.graph_names)):
+        if len(names) > NAMES_MAX:
+            raise LimitExceeded(
+                f"{field} has {len(names)} names; the limit is {NAMES_MAX}",
+                limit=field,
+                limit_max=NAMES_MAX,
+                value=len(names),
+            )
+        for place, name in enumerate(names):
+            check_text(f"{field}[{place}]", name, chars_max=NAME_CHARS_MAX, required=True)
 
 
 def _key_of(principal: Principal) -> UUID:

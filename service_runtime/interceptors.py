@@ -31,6 +31,7 @@ from contextkeep.errors import (
 )
 from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, calls, tracing
+from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
@@ -88,6 +89,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         authenticator: Turns the metadata of a call into its principal.
         limits: What calls may take up: more than that many are TOO_MANY_CALLS. Health checks do not count.
         metrics: Where calls are counted.
+        trail: Where those of administrators are kept; None: nowhere.
         health_without_key: Health answers everybody.
         reflection_without_key: So does reflection.
     """
@@ -98,10 +100,12 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         *,
         limits: CallLimits,
         metrics: Metrics,
+        trail: AuditTrail | None = None,
         health_without_key: bool = True,
         reflection_without_key: bool = True,
     ) -> None:
         self._authenticator = authenticator
+        self._trail = trail
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self.places = Places(limits)
@@ -253,6 +257,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             _log_call(call, error, duration_s=duration_s, context=context)
             if call.scope not in ("", "read", CONTEXT_READ):
                 audit.log(call, call.scope, error, peer=context.peer())
+                if self._trail is not None and scope is not None:
+                    await self._trail.keep(call, error, peer=context.peer())
 
 
 class _CallFromElsewhere:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -80,6 +81,19 @@ def decode_token(query: Sequence[object], token: str, *, parts: int, field: str 
     except ValueError:
         raise InvalidPageToken(f"{field} is malformed or belongs to another query", field=field) from None
     return key
+
+
+def decode_id(query: Sequence[object], token: str) -> UUID | None:
+    """Return the key in `token` of a query whose keys are one id, or None for an empty token; see `decode_token`.
+
+    Raises:
+        InvalidPageToken: it is malformed or belongs to another query.
+    """
+    key = decode_token(query, token, parts=1)
+    try:
+        return UUID(key[0]) if key else None
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
 
 
 def is_place(created_at_us: object, seq: object) -> bool:

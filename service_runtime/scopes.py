@@ -12,6 +12,8 @@ A key that is bound to a context may call the RPCs that know this bound, and no 
 
 from __future__ import annotations
 
+import functools
+
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
@@ -27,6 +29,7 @@ _ADMIN = frozenset(
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
         *("UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
+        *("ListKeys", "CreateKey", "RevokeKey", "ListAdministrativeCalls"),
     }
 )
 _COMPILES = frozenset({"CompilePages"})
@@ -100,8 +103,8 @@ def scope_of(method: str) -> str:
     Raises:
         KeyError: no proto has it.
     """
-    service, _, name = method.removeprefix("/").partition("/")
-    rpc = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    name = method.rpartition("/")[2]
+    reads = _reads(method)
     if name in _ADMIN:
         return "admin"
     if name in _BY_REQUEST:
@@ -110,8 +113,20 @@ def scope_of(method: str) -> str:
         return CONTEXT_READ
     if name in _COMPILES:
         return COMPILE
-    reads = rpc.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     return "read" if reads else "write"
+
+
+@functools.cache
+def is_administrative(method: str) -> bool:
+    """Say whether calls of a method, as of `scope_of`, need the scope `admin` and change something."""
+    return method.rpartition("/")[2] in _ADMIN and not _reads(method)
+
+
+def _reads(method: str) -> bool:
+    service, _, name = method.removeprefix("/").partition("/")
+    rpc = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    reads: bool = rpc.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
+    return reads
 
 
 def admit(principal: Principal, method: str, scope: str) -> None:

@@ -180,6 +180,69 @@ CREATE FUNCTION access.is_within(part access.reach, whole access.reach) RETURNS 
 
 ALTER FUNCTION access.is_within(part access.reach, whole access.reach) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    of_tenant CONSTANT uuid := nullif(current_setting('app.tenant', true), '')::uuid;
+BEGIN
+    DELETE FROM access.administrative_call c WHERE c.tenant_id = of_tenant AND c.id IN (
+        SELECT o.id FROM access.administrative_call o
+        WHERE o.tenant_id = of_tenant AND o.called_at < now() - interval '400 days'
+        ORDER BY o.id LIMIT 10 FOR UPDATE SKIP LOCKED
+    );
+    INSERT INTO access.administrative_call (
+        tenant_id, id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids, bounds
+    )
+    VALUES (of_tenant, new_id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids,
+        coalesce(current_setting('app.bounds', true), ''));
+END
+$$;
+
+ALTER FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) RETURNS TABLE(id uuid, prefix text, subject text, scopes text[], user_id text, agent_id text, app_ids text[], agent_bundle_id text, graph_names text[], context_id uuid, made_by text, created_at timestamp with time zone, expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    of_tenant CONSTANT uuid := nullif(current_setting('app.tenant', true), '')::uuid;
+    bounds CONSTANT jsonb := coalesce(nullif(current_setting('app.bounds', true), ''), '{}')::jsonb;
+    apps text[];
+    bundle text;
+    graphs text[];
+BEGIN
+    IF bounds - '{app_ids,agent_bundle_id,graph_names}'::text[] <> '{}' THEN
+        RETURN;
+    END IF;
+    apps := ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'app_ids', '[]')));
+    bundle := coalesce(bounds ->> 'agent_bundle_id', '');
+    graphs := ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]')));
+    RETURN QUERY
+    SELECT k.id, k.prefix, k.subject, k.scopes, k.user_id, k.agent_id, k.app_ids, k.agent_bundle_id, k.graph_names,
+        k.context_id, coalesce(p.prefix, ''), k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+    FROM (
+        SELECT a.id, a.prefix, a.subject, a.scopes, a.user_id, a.agent_id, a.app_ids, a.agent_bundle_id, a.graph_names,
+            NULL::uuid AS context_id, a.parent_id, a.created_at, a.expires_at, a.revoked_at, a.last_used_at
+        FROM access.api_key a
+        WHERE of_context_id IS NULL AND a.tenant_id = of_tenant
+        UNION ALL
+        SELECT c.id, c.prefix, c.subject, c.scopes, c.user_id, c.agent_id, c.app_ids, c.agent_bundle_id, c.graph_names,
+            c.context_id, c.parent_id, c.created_at, c.expires_at, c.revoked_at, NULL
+        FROM access.context_key c
+        WHERE c.tenant_id = of_tenant AND c.context_id = of_context_id
+    ) k LEFT JOIN access.api_key p ON p.id = k.parent_id
+    WHERE (before_id IS NULL OR k.id < before_id)
+        AND (apps = '{}' OR (k.app_ids <> '{}' AND k.app_ids <@ apps))
+        AND bundle IN ('', k.agent_bundle_id)
+        AND (graphs = '{}' OR (k.graph_names <> '{}' AND k.graph_names <@ graphs))
+    ORDER BY k.id DESC LIMIT rows_max;
+END
+$$;
+
+ALTER FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -298,6 +361,25 @@ CREATE FUNCTION access.sees_all_subjects() RETURNS boolean
 
 ALTER FUNCTION access.sees_all_subjects() OWNER TO contextkeep_owner;
 
+CREATE TABLE access.administrative_call (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    call_id text NOT NULL,
+    called_at timestamp with time zone DEFAULT now() NOT NULL,
+    method text NOT NULL,
+    scope text NOT NULL,
+    status text NOT NULL,
+    reason text NOT NULL,
+    subject text NOT NULL,
+    user_id text NOT NULL,
+    agent_id text NOT NULL,
+    peer text NOT NULL,
+    ids jsonb NOT NULL,
+    bounds text NOT NULL
+);
+
+ALTER TABLE access.administrative_call OWNER TO contextkeep_owner;
+
 CREATE TABLE access.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -314,6 +396,9 @@ CREATE TABLE access.tenant (
 );
 
 ALTER TABLE access.tenant OWNER TO contextkeep_owner;
+
+ALTER TABLE ONLY access.administrative_call
+    ADD CONSTRAINT administrative_call_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_key_sha256_key UNIQUE (key_sha256);
@@ -336,6 +421,8 @@ ALTER TABLE ONLY access.tenant
 ALTER TABLE ONLY access.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
 
+CREATE INDEX administrative_call_id ON access.administrative_call USING btree (tenant_id, call_id);
+
 CREATE INDEX api_key_tenant ON access.api_key USING btree (tenant_id, created_at);
 
 CREATE INDEX context_key_context ON access.context_key USING btree (tenant_id, context_id);
@@ -350,6 +437,12 @@ ALTER TABLE ONLY access.api_key
 
 ALTER TABLE ONLY access.context_key
     ADD CONSTRAINT context_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
+
+ALTER TABLE access.administrative_call ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY bounds ON access.administrative_call AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
+
+CREATE POLICY tenant ON access.administrative_call USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 GRANT USAGE ON SCHEMA access TO contextkeep_service;
 
@@ -370,6 +463,12 @@ GRANT ALL ON FUNCTION access.find_key(sha256 bytea) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.is_within(part access.reach, whole access.reach) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) TO contextkeep_service;
 
@@ -380,6 +479,8 @@ REVOKE ALL ON FUNCTION access.reach_of(of_key access.api_key) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) TO contextkeep_service;
+
+GRANT SELECT ON TABLE access.administrative_call TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.migration TO contextkeep_service;
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from contextkeep import EntityClient
 from contextkeep.cli.commands import contextkeep
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running_in_a_thread
+from tests.clients.stack import running_in_a_thread, store_keys
 from tests.conftest import KEY, Addresses, cloned
 
 Run = Callable[..., Result]
@@ -22,8 +22,10 @@ Answer = Callable[..., Any]
 
 @pytest.fixture(scope="package")
 def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
-    with cloned(postgres) as urls, running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs")) as addresses:
-        yield addresses
+    with cloned(postgres) as urls:
+        store_keys(urls.admin)
+        with running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=None) as addresses:
+            yield addresses
 
 
 @pytest.fixture

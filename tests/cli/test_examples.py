@@ -56,7 +56,8 @@ definitions:
 """
 
 READING = re.compile(
-    r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|list|log|manifest"
+    r"contextkeep (audit|history|query|search"
+    r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|list|log|manifest"
     r"|messages|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
 )
 
@@ -115,6 +116,8 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
         for name in ("tickets", "old"):
             context.put_mcp_server(name, tickets.url, clear_secret=True)
         context.discover_mcp_tools("tickets")
+    if line.startswith("contextkeep key revoke "):
+        made["PREFIX"] = context.create_key("an agent", ["read"]).prefix
     return made
 
 
@@ -242,6 +245,7 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
     ):
         line = line.replace(f"0197f1f2-0000-7000-8000-{number:012}", one)
 
+    line = line.replace("cgk_Zk3vT0aQ", ids.get("PREFIX", ""))
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))
 
     # With what the other examples wrote, there are more rows.

@@ -14,7 +14,7 @@ import pytest
 
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running_in_a_thread
+from tests.clients.stack import running_in_a_thread, store_keys
 from tests.clients.worlds import ASYNC, SYNC, World
 from tests.conftest import Addresses, cloned
 
@@ -39,11 +39,10 @@ async def context(world: World, shared_services: Addresses, key: str) -> AsyncIt
 @pytest.fixture(scope="package")
 def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
     """Both services in a thread, shared by the tests of stubs: each makes its own nodes and records."""
-    with (
-        cloned(postgres) as urls,
-        running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs")) as addresses,
-    ):
-        yield addresses
+    with cloned(postgres) as urls:
+        store_keys(urls.admin)
+        with running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=None) as addresses:
+            yield addresses
 
 
 @pytest.fixture(scope="module")

@@ -63,6 +63,7 @@ PROMISED = {
         QueryContext StreamQueryContext ListContextProviders GetQueryPolicy UpdateProviderSetting
         RunSourceTest ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
     """,
+    "contextkeep.context.v1.Administration": "ListKeys CreateKey RevokeKey ListAdministrativeCalls",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

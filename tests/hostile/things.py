@@ -17,6 +17,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1 import administration_pb2 as administration
 from contextkeep.context.v1 import agents_pb2 as agents
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import context_query_pb2 as querying
@@ -87,6 +88,7 @@ class Things:
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
     erasure_id: str  # of one that is gone
+    call_id: str  # of an administrator
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -137,9 +139,13 @@ def invented() -> Things:
         user_id=f"user {label}",
         doomed_id=str(new_id()),
         erasure_id=str(new_id()),
+        call_id=uuid.uuid4().hex,
         request_id=str(new_id()),
     )
 
+
+# Only a key in Postgres makes and revokes keys, and those of these tests are none: what it may is in `test_given_keys`.
+OF_STORED_KEYS = {"CreateKey", "RevokeKey"}
 
 OF_ADMINS = {"RunSourceTest"}
 
@@ -293,6 +299,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         **_known(done, t),
         "document_id": _with_documents(client, key, t),
         "compiled_page_id": _with_pages(client, key, t),
+        "call_id": _with_keys(client, key, sent.context_id) or t.call_id,
     }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
 
@@ -539,6 +546,17 @@ def _tools() -> FakeMcp:
     server = _SERVERS.enter_context(fake_mcp(json_response=True))
     server.tools = {name: FakeTool(description=SECRET) for name in ("search", "search_2")}
     return server
+
+
+def _with_keys(client: Client, key: object, context_id: str) -> str:
+    """Give keys of a context, two, and return the id of the last call of an administrator; empty: one may not know."""
+    for _ in range(2):
+        issuing = contexts.IssueContextKeyRequest(context_id=context_id, scopes=["read"])
+        assert client.call(RPCS["IssueContextKey"], issuing, key=key).ok
+    listing = administration.ListAdministrativeCallsRequest(page_size=1)
+    outcome = client.call(RPCS["ListAdministrativeCalls"], listing, key=key)
+    assert outcome.ok or outcome.reason == "PERMISSION_DENIED", outcome
+    return next((str(one.call_id) for answer in outcome.answers for one in answer.calls), "")
 
 
 def _a_server(server_id: str, text: str = SECRET) -> mcp_servers.McpServerInput:
@@ -1512,6 +1530,22 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         definitions.PutFacetRequest(
             page_id=t.compiled_page_id, facet=definitions.FacetInput(slug="put"), request_id=t.request_id
         ),
+    ],
+    "ListKeys": lambda t: [
+        administration.ListKeysRequest(page_size=1),
+        administration.ListKeysRequest(context_id=t.context_id, page_size=1),
+    ],
+    "CreateKey": lambda t: [
+        administration.CreateKeyRequest(
+            key=administration.KeyInput(
+                subject="x", scopes=["read"], user_id=t.user_id, agent_id=t.agent_id, app_ids=[t.app_id]
+            )
+        )
+    ],
+    "RevokeKey": lambda t: [administration.RevokeKeyRequest(prefix="cgk_01234567")],
+    "ListAdministrativeCalls": lambda t: [
+        administration.ListAdministrativeCallsRequest(page_size=1),
+        administration.ListAdministrativeCallsRequest(call_id=t.call_id, page_size=1),
     ],
     "PutMcpServer": lambda t: [
         mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),

@@ -63,10 +63,12 @@ if TYPE_CHECKING:
     from contextkeep.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
     from contextkeep.client.sync import BlobReader, ContextClient, EntityClient
     from contextkeep.values import (
+        AdministrativeCall,
         Agent,
         AgentCallers,
         AgentTemplate,
         AnsweredProvider,
+        ApiKey,
         AppendedEnvelope,
         AppendedMessage,
         Artifact,
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
         ContextKey,
         ContextProvider,
         CostEstimate,
+        CreatedKey,
         Definition,
         Document,
         DownloadUrl,
@@ -216,11 +219,13 @@ _MODULE_OF = {
 __all__ = [
     "Aborted",
     "Address",
+    "AdministrativeCall",
     "Agent",
     "AgentCallers",
     "AgentTemplate",
     "AlreadyExists",
     "AnsweredProvider",
+    "ApiKey",
     "AppendedEnvelope",
     "AppendedMessage",
     "Artifact",
@@ -260,6 +265,7 @@ __all__ = [
     "ContextKey",
     "ContextProvider",
     "CostEstimate",
+    "CreatedKey",
     "DataLoss",
     "DeadlineExceeded",
     "Definition",

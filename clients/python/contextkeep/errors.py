@@ -272,6 +272,12 @@ class CompiledPageNotFound(NotFound):
     reason = "COMPILED_PAGE_NOT_FOUND"
 
 
+class KeyNotFound(NotFound):
+    """No key that is a part of the caller's begins like this."""
+
+    reason = "KEY_NOT_FOUND"
+
+
 class McpServerNotFound(NotFound):
     """There is no MCP server with this id."""
 

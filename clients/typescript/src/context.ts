@@ -1,7 +1,8 @@
 /** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { QueryCalls } from "./context/query.js";
+import { AdministrationCalls } from "./context/administration.js";
 
+export type { KeyFields } from "./context/administration.js";
 export type { ContextClientOptions } from "./context/app.js";
 export type { ReadOptions, UploadOptions } from "./context/blobs.js";
 export type { ContextFilter, ContextOptions, SendOptions } from "./context/contexts.js";
@@ -19,4 +20,4 @@ export type { PageName, PutPageOptions } from "./context/wiki.js";
 export type { WindowOptions } from "./context/windows.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends QueryCalls {}
+export class ContextClient extends AdministrationCalls {}

@@ -1,5 +1,6 @@
 /** The TypeScript client of Context Service. */
 
+export type { AdministrativeCall, ApiKey, CreatedKey } from "./administration.js";
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
 export type {
@@ -7,6 +8,7 @@ export type {
   ContextFilter,
   ContextOptions,
   HistoryOptions,
+  KeyFields,
   KnowledgeBaseFields,
   McpApproval,
   McpServerFields,

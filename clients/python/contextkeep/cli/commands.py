@@ -11,6 +11,7 @@ from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
 from contextkeep.cli.kb import kb
+from contextkeep.cli.key import audit, key
 from contextkeep.cli.knowledge import knowledge
 from contextkeep.cli.mapping import mapping
 from contextkeep.cli.mcp import mcp
@@ -71,6 +72,8 @@ for _command in (
     history,
     mapping,
     move_in,
+    key,
+    audit,
     console,
 ):
     contextkeep.add_command(_command)

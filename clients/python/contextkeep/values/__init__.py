@@ -4,6 +4,7 @@ JSON stays the text that came (`data_json`) and is parsed when it is asked for (
 looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
 """
 
+from contextkeep.values.administration import AdministrativeCall, ApiKey, CreatedKey
 from contextkeep.values.agents import Agent, AgentCallers, AgentTemplate, ProviderNames
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
@@ -136,10 +137,12 @@ from contextkeep.values.windows import (
 )
 
 __all__ = [
+    "AdministrativeCall",
     "Agent",
     "AgentCallers",
     "AgentTemplate",
     "AnsweredProvider",
+    "ApiKey",
     "AppendedEnvelope",
     "AppendedMessage",
     "Artifact",
@@ -169,6 +172,7 @@ __all__ = [
     "ContextProvider",
     "ContextState",
     "CostEstimate",
+    "CreatedKey",
     "Definition",
     "Document",
     "DownloadUrl",

@@ -164,6 +164,11 @@ export class CompiledPageNotFound extends NotFound {
   static override readonly reason: string = "COMPILED_PAGE_NOT_FOUND";
 }
 
+/** No key that is a part of the caller's begins like this. */
+export class KeyNotFound extends NotFound {
+  static override readonly reason: string = "KEY_NOT_FOUND";
+}
+
 /** There is no MCP server with this id. */
 export class McpServerNotFound extends NotFound {
   static override readonly reason: string = "MCP_SERVER_NOT_FOUND";

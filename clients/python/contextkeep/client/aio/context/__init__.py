@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
+from contextkeep.client.aio.context.administration import AdministrationCalls
 from contextkeep.client.aio.context.agents import AgentCalls
 from contextkeep.client.aio.context.blobs import BlobCalls
 from contextkeep.client.aio.context.contexts import ContextCalls
@@ -22,6 +23,7 @@ from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.client.aio.context.wiki import WikiCalls
 from contextkeep.client.aio.context.windows import WindowCalls
+from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
@@ -50,6 +52,7 @@ class AsyncContextClient(
     HistoryCalls,
     MappingCalls,
     ToolCalls,
+    AdministrationCalls,
 ):
     """Working memory, contexts and chat history.
 
@@ -94,6 +97,7 @@ class AsyncContextClient(
                 KnowledgeStub,
                 ContextQueryStub,
                 ToolsStub,
+                AdministrationStub,
             ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
+from contextkeep.client.sync.context.administration import AdministrationCalls
 from contextkeep.client.sync.context.agents import AgentCalls
 from contextkeep.client.sync.context.blobs import BlobCalls
 from contextkeep.client.sync.context.contexts import ContextCalls
@@ -23,6 +24,7 @@ from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
 from contextkeep.client.sync.context.wiki import WikiCalls
 from contextkeep.client.sync.context.windows import WindowCalls
+from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
@@ -51,6 +53,7 @@ class ContextClient(
     HistoryCalls,
     MappingCalls,
     ToolCalls,
+    AdministrationCalls,
 ):
     """Working memory, contexts and chat history.
 
@@ -95,6 +98,7 @@ class ContextClient(
                 KnowledgeStub,
                 ContextQueryStub,
                 ToolsStub,
+                AdministrationStub,
             ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,

@@ -1,0 +1,112 @@
+# Generated from aio/context/administration.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Keys, and what administrators did."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import administration_pb2 as pb
+from contextkeep.values import AdministrativeCall, ApiKey, CreatedKey
+
+
+class AdministrationCalls(Client):
+    """The RPCs of administrators. All of them need the scope admin."""
+
+    def list_keys(
+        self, *, context_id: Id | None = None, page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[ApiKey, None, None]:
+        """Yield the keys of the tenant, within the bounds of yours, the newest first, following the pages.
+
+        Args:
+            context_id: Only the short-lived ones of this context. None: all others.
+            page_size: Keys of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = pb.ListKeysRequest(context_id=messages.to_id(context_id), page_size=page_size)
+        while True:
+            page: pb.ListKeysResponse = self.call("ListKeys", request, timeout_s=timeout_s)
+            for key in page.keys:
+                yield ApiKey.from_proto(key)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def create_key(
+        self,
+        subject: str,
+        scopes: Iterable[str],
+        *,
+        user_id: str = "",
+        agent_id: str = "",
+        app_ids: Iterable[str] = (),
+        agent_bundle_id: str = "",
+        graph_names: Iterable[str] = (),
+        ttl_s: int = 0,
+        timeout_s: float | None = None,
+    ) -> CreatedKey:
+        """Make a key, a part of yours, and return it: nobody can be shown it again.
+
+        A call that is tried again may leave a key that nobody has seen: `list_keys` says so.
+
+        Args:
+            subject: Whom it stands for.
+            scopes: At least one of "read", "write", "admin", "delegate", "context:read", "compile".
+            user_id: Whose own it sees, of what belongs to users.
+            agent_id: Of an agent.
+            app_ids: It is bound to, as the next two; none: to none of these.
+            agent_bundle_id: Of a bundle.
+            graph_names: Of graphs.
+            ttl_s: Seconds until it ends. 0: it does not.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            PermissionDenied: it would have what yours has not; or yours is none that is stored.
+        """
+        key = pb.KeyInput(
+            subject=subject,
+            scopes=messages.texts("scopes", scopes),
+            user_id=user_id,
+            agent_id=agent_id,
+            app_ids=messages.texts("app_ids", app_ids),
+            agent_bundle_id=agent_bundle_id,
+            graph_names=messages.texts("graph_names", graph_names),
+            ttl_s=ttl_s,
+        )
+        return CreatedKey.from_proto(self.call("CreateKey", pb.CreateKeyRequest(key=key), timeout_s=timeout_s))
+
+    def revoke_key(self, prefix: str, *, timeout_s: float | None = None) -> None:
+        """Take a key back that is a part of yours; again is harmless. The services follow within seconds.
+
+        Args:
+            prefix: How it begins: its first 12 characters.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            KeyNotFound: none begins like this.
+            PermissionDenied: yours is none that is stored.
+        """
+        self.call("RevokeKey", pb.RevokeKeyRequest(prefix=prefix), timeout_s=timeout_s)
+
+    def list_administrative_calls(
+        self, *, call_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[AdministrativeCall, None, None]:
+        """Yield the calls of administrators, the newest first, following the pages.
+
+        Args:
+            call_id: Only this one. Empty: all.
+            page_size: Calls of one page; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = pb.ListAdministrativeCallsRequest(call_id=call_id, page_size=page_size)
+        while True:
+            page: pb.ListAdministrativeCallsResponse = self.call(
+                "ListAdministrativeCalls", request, timeout_s=timeout_s
+            )
+            for call in page.calls:
+                yield AdministrativeCall.from_proto(call)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

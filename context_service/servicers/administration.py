@@ -1,0 +1,103 @@
+"""The proto service `Administration`: parse, one call, render."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import orjson
+
+from context_service.servicers import wire
+from contextkeep.context.v1 import administration_pb2 as pb
+from contextkeep.context.v1 import administration_pb2_grpc
+from contextkeep.errors import InvalidArgument, KeyNotFound
+from service_runtime import calls
+from service_runtime.audit_trail import AdministrativeCall, AuditTrail
+from service_runtime.given_keys import KEY_LIFETIME_MAX, GivenKey, GivenKeys
+from service_runtime.ids import parse_optional_id
+from service_runtime.keys import PREFIX_CHARS, NewKey
+from service_runtime.pages import PageRequest
+
+
+class AdministrationServicer(administration_pb2_grpc.AdministrationServicer):
+    """Answers the RPCs of `Administration`."""
+
+    def __init__(self, keys: GivenKeys, trail: AuditTrail) -> None:
+        self._keys = keys
+        self._trail = trail
+
+    async def ListKeys(self, request: pb.ListKeysRequest, context: object) -> pb.ListKeysResponse:
+        """List keys."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        context_id = parse_optional_id("context_id", request.context_id)
+        keys, token = await self._keys.page(page, context_id=context_id, principal=calls.principal())
+        return pb.ListKeysResponse(keys=map(_key, keys), next_page_token=token)
+
+    async def CreateKey(self, request: pb.CreateKeyRequest, context: object) -> pb.CreateKeyResponse:
+        """Make a key."""
+        said = request.key
+        if not said.scopes:
+            raise InvalidArgument("key.scopes is empty", field="key.scopes")
+        if not 0 <= said.ttl_s <= KEY_LIFETIME_MAX.total_seconds():
+            raise InvalidArgument("key.ttl_s is negative, or too much", field="key.ttl_s")
+        new = NewKey(
+            tenant="",
+            subject=said.subject,
+            scopes=tuple(said.scopes),
+            user_id=said.user_id,
+            agent_id=said.agent_id,
+            app_ids=tuple(said.app_ids),
+            agent_bundle_id=said.agent_bundle_id,
+            graph_names=tuple(said.graph_names),
+            lifetime=timedelta(seconds=said.ttl_s) if said.ttl_s else None,
+        )
+        key = await self._keys.make(calls.principal(), new)
+        return pb.CreateKeyResponse(key=key, prefix=key[:PREFIX_CHARS])
+
+    async def RevokeKey(self, request: pb.RevokeKeyRequest, context: object) -> pb.RevokeKeyResponse:
+        """Take a key back."""
+        if not await self._keys.revoke(calls.principal(), request.prefix):
+            raise KeyNotFound("no key that is a part of yours begins like this")
+        return pb.RevokeKeyResponse()
+
+    async def ListAdministrativeCalls(
+        self, request: pb.ListAdministrativeCallsRequest, context: object
+    ) -> pb.ListAdministrativeCallsResponse:
+        """List calls of administrators."""
+        page = PageRequest(size=request.page_size, token=request.page_token)
+        found, token = await self._trail.page(page, call_id=request.call_id, principal=calls.principal())
+        return pb.ListAdministrativeCallsResponse(calls=map(_call, found), next_page_token=token)
+
+
+def _key(key: GivenKey) -> pb.ApiKey:
+    return pb.ApiKey(
+        prefix=key.prefix,
+        subject=key.subject,
+        scopes=key.scopes,
+        user_id=key.user_id,
+        agent_id=key.agent_id,
+        app_ids=key.app_ids,
+        agent_bundle_id=key.agent_bundle_id,
+        graph_names=key.graph_names,
+        context_id=str(key.context_id or ""),
+        made_by=key.made_by,
+        created_at=wire.timestamp(key.created_at),
+        expires_at=wire.timestamp(key.expires_at) if key.expires_at else None,
+        revoked_at=wire.timestamp(key.revoked_at) if key.revoked_at else None,
+        last_used_at=wire.timestamp(key.last_used_at) if key.last_used_at else None,
+    )
+
+
+def _call(call: AdministrativeCall) -> pb.AdministrativeCall:
+    return pb.AdministrativeCall(
+        call_id=call.call_id,
+        called_at=wire.timestamp(call.called_at),
+        method=call.method,
+        scope=call.scope,
+        status=call.status,
+        reason=call.reason,
+        subject=call.subject,
+        user_id=call.user_id,
+        agent_id=call.agent_id,
+        peer=call.peer,
+        ids_json=orjson.dumps(call.ids).decode(),
+    )
