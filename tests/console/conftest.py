@@ -7,9 +7,10 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2 as httpx
+import psycopg
 import pytest
 import uvicorn
 
@@ -21,8 +22,9 @@ from contextkeep_console.session import Sessions
 from contextkeep_console.settings import Settings
 from service_runtime.auth import Metadata, Principal, credential
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.ids import new_id
 from tests.clients.stack import running_in_a_thread
-from tests.conftest import Addresses, cloned
+from tests.conftest import Addresses, Urls, cloned
 from tests.contract.running import AnyPrincipal, key_of
 from tests.ports import free_port
 
@@ -38,7 +40,8 @@ class Revocable(AnyPrincipal):
     async def authenticate(self, metadata: Metadata) -> Principal:
         if credential(metadata) in self.revoked:
             raise Unauthenticated("the key was revoked")
-        return await super().authenticate(metadata)
+        principal = await super().authenticate(metadata)
+        return replace(principal, key_id=principal.key_id and uuid.UUID(str(principal.key_id)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +75,15 @@ def callers() -> Revocable:
 
 
 @pytest.fixture(scope="package")
-def stack(
-    postgres: EmbeddedPostgres, callers: Revocable, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Addresses]:
-    with (
-        cloned(postgres) as urls,
-        running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=callers) as addresses,
-    ):
+def shared_urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    with cloned(postgres) as urls:
+        yield urls
+
+
+@pytest.fixture(scope="package")
+def stack(shared_urls: Urls, callers: Revocable, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
+    blobs = tmp_path_factory.mktemp("blobs")
+    with running_in_a_thread(shared_urls.service, blobs, callers=callers) as addresses:
         yield addresses
 
 
@@ -104,6 +109,23 @@ def a_key(**says: object) -> str:
 @pytest.fixture
 def key() -> str:
     return a_key()
+
+
+@pytest.fixture
+def administrators(shared_urls: Urls) -> str:
+    """A key of an administrator, of a tenant of its own, that is stored: so it makes others."""
+    said = {"tenant_id": str(uuid.uuid4()), "key_id": str(new_id())}
+    with psycopg.connect(shared_urls.admin, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO access.tenant (id, name) VALUES (%(tenant_id)s::uuid, %(tenant_id)s::text)", said
+        )
+        connection.execute(
+            "INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes)"
+            " VALUES (%(key_id)s::uuid, sha256(%(key_id)s::text::bytea), 'cgk_the_first', %(tenant_id)s::uuid,"
+            " 'somebody', '{read,write,admin}')",
+            said,
+        )
+    return a_key(**said, scopes=["read", "write", "admin"])
 
 
 @pytest.fixture

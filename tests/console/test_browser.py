@@ -224,6 +224,27 @@ def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
     assert page.complaints() == []
 
 
+def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators: str):
+    page.sign_in(administrators)
+    arrived(page, page.url + "/")
+    press(page, "g", "a")
+    arrived(page, "/access")
+    page.driver.find_element(By.NAME, "subject").send_keys("billing-agent", Keys.ENTER)
+    WebDriverWait(page.driver, 20).until(lambda _: "It is shown once" not in page.text and "Keep it now" in page.text)
+    key = page.driver.find_element(By.ID, "new-key").text
+    assert key.startswith("cgk_")
+    assert key not in page.driver.current_url
+    assert page.overflowing() == []
+
+    page.driver.find_element(By.CSS_SELECTOR, "main a.button").send_keys(Keys.ENTER)
+    arrived(page, f"/access/keys/{key[:12]}")
+    page.driver.find_element(By.NAME, "sure").send_keys(Keys.SPACE)
+    page.driver.find_element(By.CSS_SELECTOR, "button.danger").send_keys(Keys.ENTER)
+    WebDriverWait(page.driver, 20).until(lambda _: "is revoked" in page.text)
+    assert key not in page.source
+    assert page.complaints() == []
+
+
 def test_health_is_asked_again_by_itself(page: Browser, key: str):
     page.sign_in(key)
     page.open("/")

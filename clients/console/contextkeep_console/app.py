@@ -19,6 +19,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError, Unauthenticated
 from contextkeep_console.guard import Guard
 from contextkeep_console.pages import (
+    access,
     contexts,
     finding,
     graph,
@@ -76,6 +77,9 @@ GET: tuple[tuple[str, Page], ...] = (
     ("/sources/pages", knowledge.pages),
     ("/sources/pages/{page_id}", knowledge.page),
     ("/sources/memories", knowledge.memories),
+    ("/access", access.keys),
+    ("/access/keys/{prefix}", access.key),
+    ("/access/audit", access.audit),
 )
 POST: tuple[tuple[str, Page], ...] = (
     ("/contexts/{context_id}/delete", contexts.delete),
@@ -94,6 +98,8 @@ POST: tuple[tuple[str, Page], ...] = (
     ("/mappings/try", mappings.tried),
     ("/mappings/register", mappings.register),
     ("/sources/tools", knowledge.approve),
+    ("/access/keys", access.create),
+    ("/access/keys/{prefix}/revoke", access.revoke),
 )
 
 

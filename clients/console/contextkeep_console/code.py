@@ -30,13 +30,18 @@ def python_each(client: Literal["context", "graph"], method: str, *args: Any, **
 
 
 def shell(*words: Any, **options: Any) -> str:
-    """Return a command of `contextkeep`; options that are empty are left out, and of True only the name stands."""
+    """Return a command of `contextkeep`; options that are empty are left out, and of True only the name stands.
+
+    An option with a list is said once for each value.
+    """
     line = ["contextkeep", *map(str, words)]
     for name, value in options.items():
         option = f"--{name.replace('_', '-').strip('-')}"
         if value is True:
             line.append(option)
-        elif value not in (None, False, "", ()):
+        elif isinstance(value, list):
+            line += [word for one in value for word in (option, str(one))]
+        elif value not in (None, False, "", 0, ()):
             line += [option, *(map(str, value) if isinstance(value, tuple) else [str(value)])]
     return shlex.join(line)
 

@@ -49,6 +49,7 @@ NAVIGATION = (
     ("history", "/history", "History"),
     ("mappings", "/mappings", "Mappings"),
     ("sources", "/sources", "Sources"),
+    ("access", "/access", "Access"),
 )
 
 

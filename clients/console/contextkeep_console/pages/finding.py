@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -15,9 +16,11 @@ from contextkeep_console.pages.graph import node_columns
 from contextkeep_console.pages.memory import record_columns
 from contextkeep_console.tables import Table
 from contextkeep_console.trouble import part
-from contextkeep_console.visit import Visit
+from contextkeep_console.visit import Visit, take
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_KEY = re.compile(r"\bcg[kc]_[\w-]{8}")
+_CALL_ID = re.compile(r"\b[0-9a-f]{16}\b")
 _SEQ = re.compile(r"\bm([0-9]{1,18})\b")
 _CHARS_MAX = 2_000
 _IDS_MAX = 3
@@ -28,7 +31,11 @@ async def find(visit: Visit) -> Response:
     asked = visit.asked("q")[:_CHARS_MAX]
     if not asked:
         return RedirectResponse("/", 303)
+    if key := _KEY.search(asked):  # a whole one goes no further than how it begins
+        return RedirectResponse(f"/access/keys/{key[0]}", 303)
     places: list[tuple[str, str, str]] = []
+    for call_id in list(dict.fromkeys(_CALL_ID.findall(asked)))[:_IDS_MAX]:
+        places += [place for place in [await _or_none(partial(_call, visit, call_id))] if place is not None]
     for found in list(dict.fromkeys(_ID.findall(asked)))[:_IDS_MAX]:
         places += await _places(visit, found.lower(), asked)
     if len(places) == 1:
@@ -85,6 +92,14 @@ async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, 
 
     kinds = (context, record, window, task, erasure, node, edge)
     return [place for place in await asyncio.gather(*map(_or_none, kinds)) if place is not None]
+
+
+async def _call(visit: Visit, call_id: str) -> tuple[str, str, str]:
+    calls, _ = await take(visit.context.list_administrative_calls(call_id=call_id), 1)
+    if not calls:
+        raise NotFound("no administrator called by this id")
+    (one,) = calls
+    return "call of an administrator", one.method.rpartition(".")[2], f"/access/audit?call={call_id}"
 
 
 async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple[str, str, str] | None:

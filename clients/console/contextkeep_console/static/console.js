@@ -14,7 +14,7 @@ function copying() {
 /** "/" goes to the search box; Escape leaves it; "g" and a letter go to a page. */
 function keys() {
     const pages = {
-        o: "/", c: "/contexts", w: "/windows", g: "/graph", m: "/memory", h: "/history", r: "/mappings", s: "/sources",
+        o: "/", c: "/contexts", w: "/windows", g: "/graph", m: "/memory", h: "/history", r: "/mappings", s: "/sources", a: "/access",
     };
     let going = false;
     document.addEventListener("keydown", (event) => {

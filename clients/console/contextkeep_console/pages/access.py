@@ -1,0 +1,222 @@
+"""Access: who may do what, and what administrators did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from contextkeep import AdministrativeCall, ApiKey
+from contextkeep.errors import KeyNotFound
+from contextkeep_console import code
+from contextkeep_console.rendering import path, query
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, everything, take, texts
+
+TABS = (("/access", "Keys"), ("/access/audit", "Audit log"))
+SCOPES = (
+    ("read", "read what the key may see"),
+    ("write", "write it"),
+    ("admin", "keys, agents, sources; what any user owns"),
+    ("delegate", "name the user for whom a call is"),
+    ("context:read", "ask context query, and nothing else"),
+    ("compile", "compile pages of the graph"),
+)
+_DAY_S = 86_400
+LIFETIMES = (
+    (90 * _DAY_S, "90 days"),
+    (365 * _DAY_S, "a year"),
+    (30 * _DAY_S, "30 days"),
+    (_DAY_S, "a day"),
+    (0, "never"),
+)
+_PREFIX_CHARS = 12
+
+
+async def keys(visit: Visit) -> Response:
+    """List the keys, or those of a context, and show the form for a new one."""
+    context_id = visit.asked("context")
+
+    async def found() -> Table:
+        rows: list[ApiKey]
+        rows, has_more = await take(visit.context.list_keys(context_id=context_id or None), visit.limit)
+        return Table(
+            name="keys",
+            title="Keys of a context" if context_id else "Keys",
+            columns=_KEYS,
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="No key is stored. The first is an operator's to make: context-service keys create --subject me",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "access.html",
+        here="access",
+        title="Access",
+        tabs=TABS,
+        tab="/access",
+        listed=listed,
+        keys=listed.value,
+        context_id=context_id,
+        scopes=SCOPES,
+        lifetimes=LIFETIMES,
+        code=code.Code(
+            python=code.python_each("context", "list_keys", context_id=context_id),
+            shell=code.shell("key", "list", context=context_id),
+        ),
+        create_code=_create_code("billing-agent", ["read", "write"], {"ttl_s": 90 * _DAY_S}),
+    )
+
+
+_KEYS = (
+    Column(name="key", value=lambda one: f"{one.prefix}…", link=lambda one: f"/access/keys/{path(one.prefix)}"),
+    Column(name="stands for", value=lambda one: one.subject),
+    Column(name="may", value=lambda one: one.scopes),
+    Column(name="user", value=lambda one: one.user_id, is_minor=True),
+    Column(name="bound to", value=lambda one: ", ".join(_bounds(one))),
+    Column(name="last used", value=lambda one: one.last_used_at, kind="time"),
+    Column(name="ends", value=lambda one: one.expires_at, kind="time", is_minor=True),
+    Column(name="state", value=lambda one: "revoked" if one.revoked_at else "valid", kind="state"),
+)
+
+
+def _bounds(key: ApiKey) -> list[str]:
+    return [
+        *(f"app {one}" for one in key.app_ids),
+        *([f"bundle {key.agent_bundle_id}"] if key.agent_bundle_id else []),
+        *(f"graph {one}" for one in key.graph_names),
+        *([f"context {key.context_id}"] if key.context_id else []),
+    ]
+
+
+async def key(visit: Visit) -> Response:
+    """Show a key, by how it begins."""
+    prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.asked("context")
+    listed: list[ApiKey] = await everything(visit.context.list_keys(context_id=context_id or None, page_size=1000))
+    found = next((one for one in listed if one.prefix == prefix), None)
+    if found is None:
+        raise KeyNotFound("no key of your tenant, within the bounds of your own, begins like this")
+    return visit.render(
+        "access_key.html",
+        here="access",
+        title=found.prefix,
+        key=found,
+        facts=facts(
+            [
+                ("Stands for", found.subject),
+                ("May", ", ".join(found.scopes)),
+                ("User", found.user_id),
+                ("Agent", found.agent_id),
+                ("Bound to", ", ".join(_bounds(found))),
+                ("Made by", found.made_by),
+                ("Created", found.created_at),
+                ("Ends", found.expires_at),
+                ("Revoked", found.revoked_at),
+                ("Last used", found.last_used_at),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "revoke_key", found.prefix), shell=code.shell("key", "revoke", found.prefix)
+        ),
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Make a key, and show it: this once."""
+    form = await visit.form()
+    subject = str(form.get("subject", "")).strip()
+    scopes = [str(one) for one in form.getlist("scope")]
+    ttl = str(form.get("ttl", "0"))
+    said: dict[str, Any] = {
+        "user_id": str(form.get("user", "")).strip(),
+        "agent_id": str(form.get("agent", "")).strip(),
+        "app_ids": texts(str(form.get("apps", ""))),
+        "agent_bundle_id": str(form.get("bundle", "")).strip(),
+        "graph_names": texts(str(form.get("graphs", ""))),
+        "ttl_s": int(ttl) if ttl.isdecimal() and len(ttl) < 12 else 0,
+    }
+    made = await visit.context.create_key(subject, scopes, **said)
+    return visit.render(
+        "access_created.html",
+        here="access",
+        title="A new key",
+        made=made,
+        subject=subject,
+        code=_create_code(subject, scopes, said),
+    )
+
+
+def _create_code(subject: str, scopes: list[str], said: dict[str, Any]) -> code.Code:
+    command = code.shell(
+        *("key", "create", subject),
+        scope=scopes,
+        user=said.get("user_id", ""),
+        agent=said.get("agent_id", ""),
+        app=said.get("app_ids", []),
+        bundle=said.get("agent_bundle_id", ""),
+        graph=said.get("graph_names", []),
+        ttl=said["ttl_s"],
+    )
+    given = {name: value for name, value in said.items() if value}
+    return code.Code(python=code.python("context", "create_key", subject, scopes, **given), shell=command)
+
+
+async def revoke(visit: Visit) -> Response:
+    """Take a key back."""
+    prefix = visit.step("prefix")[:_PREFIX_CHARS]
+    await visit.context.revoke_key(prefix)
+    return visit.redirect("/access", f"{prefix}… is revoked; the services follow within two seconds.")
+
+
+async def audit(visit: Visit) -> Response:
+    """List what administrators did, or one call of them."""
+    call_id = visit.asked("call")
+
+    async def found() -> Table:
+        rows: list[AdministrativeCall]
+        rows, has_more = await take(visit.context.list_administrative_calls(call_id=call_id), visit.limit)
+        return Table(
+            name="calls",
+            title="What administrators did",
+            columns=_CALLS,
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="No administrator has called by this id."
+            if call_id
+            else "No administrator has changed anything yet.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "access_audit.html",
+        here="access",
+        title="Audit log",
+        tabs=TABS,
+        tab="/access/audit",
+        listed=listed,
+        calls=listed.value,
+        call_id=call_id,
+        code=code.Code(
+            python=code.python_each("context", "list_administrative_calls", call_id=call_id),
+            shell=code.shell("audit", call=call_id),
+        ),
+    )
+
+
+_CALLS = (
+    Column(name="when", value=lambda one: one.called_at, kind="time"),
+    Column(name="who", value=lambda one: one.subject),
+    Column(name="did", value=lambda one: one.method.rpartition(".")[2]),
+    Column(name="outcome", value=lambda one: one.reason or one.status, kind="state"),
+    Column(
+        name="what",
+        value=lambda one: ", ".join(f"{name} {', '.join(ids)}" for name, ids in one.ids.items()),
+        kind="prose",
+    ),
+    Column(name="from", value=lambda one: one.peer, is_minor=True),
+    Column(name="call", value=lambda one: one.call_id, link=lambda one: f"/access/audit{query({'call': one.call_id})}"),
+)
