@@ -7,8 +7,9 @@ function here: it opens what only it needs, makes its stores and rules, and give
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -80,6 +81,9 @@ from context_service.llm.questions import QuestionVectors
 from context_service.llm.texts import Chat
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.operations.jobs import Jobs, Progress, Tell
+from context_service.operations.tenants import Tenants
+from context_service.operations.work import Work
 from context_service.query.bedrock import BedrockKnowledgeBases
 from context_service.query.brain import TRUST as BRAIN_TRUST
 from context_service.query.brain import CompiledFacets
@@ -148,9 +152,11 @@ from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.asked import AskedRecords
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.file_texts import FileTexts
+from context_service.working_memory.fsck import Fsck
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.moving import Mover
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.record_reader import RecordName, RecordReader
@@ -184,8 +190,10 @@ from service_runtime.given_keys import GivenKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
+from service_runtime.observing import observing
 from service_runtime.places import Places
 from service_runtime.postgres import Database, take_half_vectors
+from service_runtime.recent_calls import RecentCalls
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.sealing import KeyRing, keys_of
@@ -199,6 +207,7 @@ _T = TypeVar("_T")
 _log = logging.getLogger("app")
 _ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
 _REQUESTS = Requests("context")
+_PROBLEMS_TOLD = 50  # of a check, in the row of its job
 _REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
 
 
@@ -256,7 +265,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
         ground = await _ground(settings, metrics, stack)
-        memory, searches = await _working_memory(ground, stack)
+        limits = _limits(ground)
+        memory, searches = await _working_memory(ground, limits, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts, messaging, recalling = await _contexts(ground, stack, callers)
@@ -272,15 +282,17 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         query = await _query(ground, stack, workspace, recalling, remembering, agents, templates, own)
         tools = _tools(ground, memory, history, contexts, windows)
         trail = AuditTrail(ground.database)
-        administration = _administration(ground, trail)
+        administration = await _administration(ground, trail, limits, stack)
         rooms = (memory, history, contexts, windows, knowledge, query, tools, administration)
-        services = [room.service for room in rooms]
+        recent = RecentCalls("context-service")
+        services = [*(room.service for room in rooms), observing(recent)]
         ground.database.show(metrics)
         border = Border(
             callers,
             limits=settings.call_limits,
             metrics=metrics,
             trail=trail,
+            recent=recent,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
@@ -385,7 +397,22 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     )
 
 
-async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> tuple[_Room[WorkingMemoryServicer], Searches]:
+def _limits(ground: _Ground) -> Limits:
+    settings = ground.settings
+    return Limits(
+        ground.database,
+        TenantLimits(
+            blob_bytes_max=settings.blob_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            bytes_max=settings.tenant_bytes_max,
+            records_max=settings.tenant_records_max,
+        ),
+    )
+
+
+async def _working_memory(
+    ground: _Ground, limits: Limits, stack: AsyncExitStack
+) -> tuple[_Room[WorkingMemoryServicer], Searches]:
     """Begin to sweep, to embed, and to read files; and give what searches."""
     settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
@@ -410,15 +437,6 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> tuple[_Room
         type_chars_max=settings.type_chars_max,
         tags_max=settings.tags_max,
         tag_chars_max=settings.tag_chars_max,
-    )
-    limits = Limits(
-        database,
-        TenantLimits(
-            blob_bytes_max=settings.blob_bytes_max,
-            content_bytes_max=settings.node_data_bytes_max,
-            bytes_max=settings.tenant_bytes_max,
-            records_max=settings.tenant_records_max,
-        ),
     )
     writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
     memory = WorkingMemory(
@@ -856,8 +874,26 @@ def _tools(
     return _Room(servicer, service)
 
 
-def _administration(ground: _Ground, trail: AuditTrail) -> _Room[AdministrationServicer]:
-    servicer = AdministrationServicer(GivenKeys(ground.database), trail)
+async def _administration(
+    ground: _Ground, trail: AuditTrail, limits: Limits, stack: AsyncExitStack
+) -> _Room[AdministrationServicer]:
+    """Begin to let jobs run."""
+    settings, database, storage = ground.settings, ground.database, ground.storage
+
+    async def sweep(_: Mapping[str, bool], tell: Tell) -> Progress:
+        swept = await sweeper_of(settings, database, storage).sweep(lambda swept: tell(dataclasses.asdict(swept)))
+        return dataclasses.asdict(swept)
+
+    async def fsck(options: Mapping[str, bool], tell: Tell) -> Progress:
+        check = fsck_of(settings, database, storage)
+        report = await check.check(
+            quick=options["quick"], repair=options["repair"], on_progress=lambda report: tell(report.counted())
+        )
+        return report.counted() | {"problems": [dataclasses.asdict(one) for one in report.problems[:_PROBLEMS_TOLD]]}
+
+    jobs = Jobs(database, {"SWEEP": sweep, "FSCK": fsck})
+    await stack.enter_async_context(jobs.running())
+    servicer = AdministrationServicer(GivenKeys(database), trail, limits, Tenants(database), Work(database), jobs)
     service = Service(
         full_name="contextkeep.context.v1.Administration",
         add=partial(add_AdministrationServicer_to_server, servicer),
@@ -989,6 +1025,17 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
         storage=storage,
         purges=_purges(settings, database),
     )
+
+
+def mover_of(settings: Settings, storage: BlobStorage) -> Mover:
+    """Return what moves bytes, and heals them."""
+    return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)
+
+
+def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsck:
+    """Return what compares rows and stored bytes."""
+    mover = mover_of(settings, storage)
+    return Fsck(database, storage=storage, mover=mover, grace_s=settings.blob_delete_grace_s)
 
 
 async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:

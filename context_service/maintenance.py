@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from uuid import UUID
 
-from context_service.app import open_database, sweeper_of
+from context_service.app import fsck_of, mover_of, open_database, sweeper_of
 from context_service.blobs.providers import open_storage
-from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
 from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
@@ -27,8 +26,8 @@ from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
 from context_service.tokens import TokenCounter
 from context_service.working_memory.backfill import Backfill
-from context_service.working_memory.fsck import Fsck, Report
-from context_service.working_memory.moving import Copied, Mover, ProviderCopy
+from context_service.working_memory.fsck import Report
+from context_service.working_memory.moving import Copied, ProviderCopy
 from context_service.working_memory.record_source import RecordSource
 from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
@@ -72,7 +71,7 @@ async def copy_blobs(
         UnsafeRole: as `app.running`.
     """
     async with open_database(settings) as database, open_storage(settings) as storage:
-        copy = ProviderCopy(database, storage=storage, mover=_mover(settings, storage))
+        copy = ProviderCopy(database, storage=storage, mover=mover_of(settings, storage))
         return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
 
 
@@ -84,12 +83,7 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
     async with open_database(settings) as database, open_storage(settings) as storage:
-        check = Fsck(
-            database,
-            storage=storage,
-            mover=_mover(settings, storage),
-            grace_s=settings.blob_delete_grace_s,
-        )
+        check = fsck_of(settings, database, storage)
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
 
 
@@ -207,7 +201,3 @@ async def verify_index(
         ]
         verifying = Verifying(database, Passages(database), sources)
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
-
-
-def _mover(settings: Settings, storage: BlobStorage) -> Mover:
-    return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)

@@ -36,7 +36,9 @@ from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
+from service_runtime.observing import observing
 from service_runtime.postgres import Database, take_half_vectors
+from service_runtime.recent_calls import RecentCalls
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions
@@ -149,12 +151,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         await stack.enter_async_context(background.running(change_sweep.keep_sweeping()))
         await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
         await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
+        recent = RecentCalls("entity-service")
         services = [
             server.Service(
                 full_name="contextkeep.entity.v1.EntityGraph",
                 add=lambda to: add_EntityGraphServicer_to_server(servicer, to),  # type: ignore[no-untyped-call]
                 checks=[SchemaCheck(database, migrations()).ready],
-            )
+            ),
+            observing(recent),
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
@@ -163,6 +167,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             limits=settings.call_limits,
             metrics=metrics,
             trail=AuditTrail(database),
+            recent=recent,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )

@@ -25,6 +25,7 @@ GRAPH_DEFAULT = "default"
 CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it
 COMPILE = "compile"  # to compile pages of what the key sees of the graph
 SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ, COMPILE)
+OPERATOR = "operator"  # what is done for all tenants; only the command line gives it, and nothing includes it
 USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
 Metadata = Iterable[tuple[str, str | bytes]]

@@ -36,6 +36,7 @@ from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credent
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
+from service_runtime.recent_calls import RecentCalls
 from service_runtime.scopes import admit, scope_of
 from service_runtime.turns import Turn, Turns, is_expensive
 
@@ -90,6 +91,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         limits: What calls may take up: more than that many are TOO_MANY_CALLS. Health checks do not count.
         metrics: Where calls are counted.
         trail: Where those of administrators are kept; None: nowhere.
+        recent: Where they are counted for who looks; None: nowhere.
         health_without_key: Health answers everybody.
         reflection_without_key: So does reflection.
     """
@@ -101,11 +103,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         limits: CallLimits,
         metrics: Metrics,
         trail: AuditTrail | None = None,
+        recent: RecentCalls | None = None,
         health_without_key: bool = True,
         reflection_without_key: bool = True,
     ) -> None:
         self._authenticator = authenticator
         self._trail = trail
+        self._recent = recent
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self.places = Places(limits)
@@ -251,6 +255,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             duration_s = time.monotonic() - started
             status = error.code.name if error else "OK"
             self._metrics.call_ended(method if scope else "", status, duration_s)
+            if self._recent is not None and call.principal is not None:
+                self._recent.ended(call.principal.tenant_id, status, duration_s if unary else None)
             tracing.end_call(
                 span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
             )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from service_runtime.auth import SCOPES
+from service_runtime.auth import OPERATOR, SCOPES
 from service_runtime.commands import Subparsers
 from service_runtime.keys import KeyAdministration, NewKey
 
@@ -36,7 +36,10 @@ def add_keys(commands: Subparsers) -> Subparsers:
     create.add_argument("--tenant", default="default", help="whose data it reaches (default: %(default)s)")
     create.add_argument("--subject", required=True, help="whom it stands for; rows keep it as created_by")
     create.add_argument(
-        "--scope", action="append", choices=SCOPES, help="may be said several times (default: read and write)"
+        "--scope",
+        action="append",
+        choices=(*SCOPES, OPERATOR),
+        help="may be said several times (default: read and write); operator: what is done for all tenants",
     )
     create.add_argument(
         "--user-id",

@@ -20,9 +20,9 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
-from contextkeep.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition, InvalidArgument
 from service_runtime.administration import administering
-from service_runtime.auth import Principal
+from service_runtime.auth import OPERATOR, Principal
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Row
 
@@ -240,7 +240,10 @@ class KeyAdministration:
 
         Raises:
             NoSuchTenant: no tenant has this name.
+            InvalidArgument: an operator's key is bound, or a user's.
         """
+        if OPERATOR in new.scopes and (new.user_id or new.app_ids or new.agent_bundle_id or new.graph_names):
+            raise InvalidArgument("the scope operator is about all tenants: its key is bound to nothing, and nobody's")
         tenants = self._run(_TENANT, {"name": new.tenant})
         if not tenants:
             raise NoSuchTenant(f"there is no tenant {new.tenant!r}; make it with `context-service tenants create`")

@@ -5,6 +5,7 @@ for all that a tenant asks, or lets every write of a tenant cost more, needs `ad
 RPC does may depend on its request: then it needs `read`, and asks for more itself.
 Context query needs `context:read`, which `read` includes: it may be all that an agent's runtime has.
 Compiling pages needs `compile`, which no other one includes, and reads the graph with the same key.
+What is about all tenants needs `operator`, which nobody has but keys that the command line made for it.
 `delegate` is no RPC's: who has it may name the user for whom a call is (`Principal.acting_for`).
 
 A key that is bound to a context may call the RPCs that know this bound, and no others.
@@ -18,7 +19,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import COMPILE, CONTEXT_READ, Principal
+from service_runtime.auth import COMPILE, CONTEXT_READ, OPERATOR, Principal
 
 _ASKS = frozenset({"QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy"})
 _ADMIN = frozenset(
@@ -29,7 +30,13 @@ _ADMIN = frozenset(
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
         *("UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
-        *("ListKeys", "CreateKey", "RevokeKey", "ListAdministrativeCalls"),
+        *("ListKeys", "CreateKey", "RevokeKey", "ListAdministrativeCalls", "GetUsage"),
+    }
+)
+_OPERATES = frozenset(
+    {
+        *("ListTenants", "SetTenantLimits", "ListBackgroundWork", "RetryBackgroundWork"),
+        *("StartJob", "GetJob", "ListJobs"),
     }
 )
 _COMPILES = frozenset({"CompilePages"})
@@ -107,6 +114,8 @@ def scope_of(method: str) -> str:
     reads = _reads(method)
     if name in _ADMIN:
         return "admin"
+    if name in _OPERATES:
+        return OPERATOR
     if name in _BY_REQUEST:
         return "read"
     if name in _ASKS:
@@ -118,8 +127,8 @@ def scope_of(method: str) -> str:
 
 @functools.cache
 def is_administrative(method: str) -> bool:
-    """Say whether calls of a method, as of `scope_of`, need the scope `admin` and change something."""
-    return method.rpartition("/")[2] in _ADMIN and not _reads(method)
+    """Say whether calls of a method, as of `scope_of`, need `admin` or `operator`, and change something."""
+    return method.rpartition("/")[2] in _ADMIN | _OPERATES and not _reads(method)
 
 
 def _reads(method: str) -> bool:

@@ -65,6 +65,7 @@ EXPENSIVE = {
     "ReportResponse": "as Rollback, Recall and Pack",
     "Pack": "renders and counts what a window has not read yet",
     "WindowStats": "adds up the messages that a window has read",
+    "ListBackgroundWork": "counts all that is owed, of all tenants",
     "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",
     "SearchNodes": "meets conditions that no index knows",

@@ -174,6 +174,31 @@ END;
 
 ALTER FUNCTION context.let_go_of_records(record_ids uuid[]) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) RETURNS TABLE(id uuid, name text, created_at timestamp with time zone, records bigint, size_bytes bigint, records_max bigint, bytes_max bigint, blob_bytes_max bigint, content_bytes_max bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM access.check_operator(asking_id);
+    RETURN QUERY
+    SELECT t.id, t.name, t.created_at, coalesce(u.records, 0), coalesce(u.size_bytes, 0), l.records_max, l.bytes_max,
+        l.blob_bytes_max, l.content_bytes_max
+    FROM (
+        SELECT a.id, a.name, a.created_at FROM access.tenant a
+        WHERE (behind_id IS NULL OR a.id > behind_id) AND (of_name IS NULL OR a.name = of_name)
+        ORDER BY a.id LIMIT rows_max
+    ) t
+    LEFT JOIN context.tenant_limit l ON l.tenant_id = t.id
+    LEFT JOIN LATERAL (
+        SELECT sum(s.records)::bigint AS records, sum(s.size_bytes)::bigint AS size_bytes
+        FROM context.tenant_usage s WHERE s.tenant_id = t.id
+    ) u ON true
+    ORDER BY t.id;
+END
+$$;
+
+ALTER FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -188,6 +213,29 @@ END
 $$;
 
 ALTER FUNCTION context.move_embedding() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.owed_work(asking_id uuid) RETURNS TABLE(kind text, owed bigint, failed bigint, oldest_at timestamp with time zone, last_error text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM access.check_operator(asking_id);
+    RETURN QUERY
+    SELECT o.topic, count(*), count(*) FILTER (WHERE o.last_error <> ''), min(o.created_at), coalesce(max(o.last_error), '')
+    FROM context.outbox o GROUP BY o.topic
+    UNION ALL
+    SELECT 'records of messages', count(*), count(*) FILTER (WHERE r.attempts > 0), min(r.created_at), coalesce(max(r.detail), '')
+    FROM context.message_record r WHERE r.state = 'PENDING' HAVING count(*) > 0
+    UNION ALL
+    SELECT 'erasures', count(*), 0::bigint, min(e.created_at), '' FROM context.erasure e WHERE e.finished_at IS NULL
+    HAVING count(*) > 0
+    UNION ALL
+    SELECT 'bytes to remove', count(*), 0::bigint, min(b.created_at), '' FROM context.blob b
+    WHERE b.state IN ('writing', 'deleting') AND b.due_at < now() HAVING count(*) > 0;
+END
+$$;
+
+ALTER FUNCTION context.owed_work(asking_id uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.paired_letters() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -221,6 +269,36 @@ END
 $$;
 
 ALTER FUNCTION context.passage_in_bounds(context_id uuid, ancestors uuid[], graph_name text, agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.retry_work(asking_id uuid, of_kind text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    retried bigint;
+BEGIN
+    PERFORM access.check_operator(asking_id);
+    IF of_kind = 'records of messages' THEN
+        UPDATE context.message_record r SET due_at = now(), attempts = 0
+        FROM (
+            SELECT f.tenant_id, f.context_id, f.seq, f.part FROM context.message_record f
+            WHERE f.state = 'PENDING' AND f.attempts > 0 LIMIT 10000 FOR UPDATE SKIP LOCKED
+        ) f
+        WHERE (r.tenant_id, r.context_id, r.seq, r.part) = (f.tenant_id, f.context_id, f.seq, f.part);
+    ELSE
+        UPDATE context.outbox o SET due_at = now(), attempts = 0
+        FROM (
+            SELECT f.tenant_id, f.id FROM context.outbox f
+            WHERE f.topic = of_kind AND f.last_error <> '' LIMIT 10000 FOR UPDATE SKIP LOCKED
+        ) f
+        WHERE o.tenant_id = f.tenant_id AND o.id = f.id;
+    END IF;
+    GET DIAGNOSTICS retried = ROW_COUNT;
+    RETURN retried;
+END
+$$;
+
+ALTER FUNCTION context.retry_work(asking_id uuid, of_kind text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) RETURNS tsquery
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -300,6 +378,27 @@ END
 $$;
 
 ALTER FUNCTION context.sees_upload(upload_id uuid) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM access.check_operator(asking_id);
+    INSERT INTO context.tenant_limit AS l (tenant_id, records_max, bytes_max, blob_bytes_max, content_bytes_max)
+    SELECT t.id, new_records_max, new_bytes_max, new_blob_bytes_max, new_content_bytes_max
+    FROM access.tenant t WHERE t.name = of_name
+    ON CONFLICT (tenant_id) DO UPDATE SET
+        records_max = CASE WHEN 'records_max' = ANY (changed) THEN excluded.records_max ELSE l.records_max END,
+        bytes_max = CASE WHEN 'bytes_max' = ANY (changed) THEN excluded.bytes_max ELSE l.bytes_max END,
+        blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (changed) THEN excluded.blob_bytes_max ELSE l.blob_bytes_max END,
+        content_bytes_max = CASE WHEN 'content_bytes_max' = ANY (changed) THEN excluded.content_bytes_max
+            ELSE l.content_bytes_max END;
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.spaced(said text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -724,6 +823,24 @@ ALTER TABLE context.facet ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE context.job (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    state text DEFAULT 'RUNNING'::text NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    started_by text NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    options jsonb NOT NULL,
+    progress jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT job_kind_check CHECK ((kind = ANY (ARRAY['SWEEP'::text, 'FSCK'::text]))),
+    CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['RUNNING'::text, 'DONE'::text, 'FAILED'::text])))
+);
+
+ALTER TABLE context.job OWNER TO contextkeep_owner;
 
 CREATE TABLE context.knowledge_base (
     tenant_id uuid NOT NULL,
@@ -1659,6 +1776,9 @@ ALTER TABLE ONLY context.erasure
 ALTER TABLE ONLY context.facet
     ADD CONSTRAINT facet_pkey PRIMARY KEY (tenant_id, page_id, is_put, slug);
 
+ALTER TABLE ONLY context.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY context.knowledge_base
     ADD CONSTRAINT knowledge_base_pkey PRIMARY KEY (tenant_id, name);
 
@@ -2002,6 +2122,8 @@ CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT 
 
 CREATE POLICY bounds ON context.facet AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.job AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.knowledge_base AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.knowledge_document AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -2192,6 +2314,8 @@ ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.facet ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.job ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.knowledge_base ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.knowledge_document ENABLE ROW LEVEL SECURITY;
@@ -2311,6 +2435,8 @@ CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(c
 CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.facet USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.job USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.knowledge_base USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2439,6 +2565,18 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_serv
 REVOKE ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.owed_work(asking_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.owed_work(asking_id uuid) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) TO contextkeep_service;
+
 GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.agent TO contextkeep_service;
@@ -2466,6 +2604,8 @@ GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.facet TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.job TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.knowledge_base TO contextkeep_service;
 

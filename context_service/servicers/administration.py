@@ -1,14 +1,19 @@
-"""The proto service `Administration`: parse, one call, render."""
+"""The proto service `Administration`, what administrators do: parse, one call, render."""
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 
 import orjson
 
+from context_service.operations.jobs import Jobs
+from context_service.operations.tenants import Tenants
+from context_service.operations.work import Work
 from context_service.servicers import wire
+from context_service.servicers.operations import OperationsServicer
+from context_service.working_memory.tenant_limits import Limits
 from contextkeep.context.v1 import administration_pb2 as pb
-from contextkeep.context.v1 import administration_pb2_grpc
 from contextkeep.errors import InvalidArgument, KeyNotFound
 from service_runtime import calls
 from service_runtime.audit_trail import AdministrativeCall, AuditTrail
@@ -18,12 +23,18 @@ from service_runtime.keys import PREFIX_CHARS, NewKey
 from service_runtime.pages import PageRequest
 
 
-class AdministrationServicer(administration_pb2_grpc.AdministrationServicer):
+class AdministrationServicer(OperationsServicer):
     """Answers the RPCs of `Administration`."""
 
-    def __init__(self, keys: GivenKeys, trail: AuditTrail) -> None:
+    def __init__(
+        self, keys: GivenKeys, trail: AuditTrail, limits: Limits, tenants: Tenants, work: Work, jobs: Jobs
+    ) -> None:
         self._keys = keys
         self._trail = trail
+        self._limits = limits
+        self._tenants = tenants
+        self._work = work
+        self._jobs = jobs
 
     async def ListKeys(self, request: pb.ListKeysRequest, context: object) -> pb.ListKeysResponse:
         """List keys."""
@@ -66,6 +77,12 @@ class AdministrationServicer(administration_pb2_grpc.AdministrationServicer):
         page = PageRequest(size=request.page_size, token=request.page_token)
         found, token = await self._trail.page(page, call_id=request.call_id, principal=calls.principal())
         return pb.ListAdministrativeCallsResponse(calls=map(_call, found), next_page_token=token)
+
+    async def GetUsage(self, request: pb.GetUsageRequest, context: object) -> pb.GetUsageResponse:
+        """Read what the tenant stores."""
+        usage = await self._limits.usage(calls.principal())
+        limits = pb.TenantLimits(**dataclasses.asdict(usage.limits))
+        return pb.GetUsageResponse(records=usage.records, size_bytes=usage.size_bytes, limits=limits)
 
 
 def _key(key: GivenKey) -> pb.ApiKey:

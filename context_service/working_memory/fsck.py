@@ -63,6 +63,19 @@ class Report:
         """Nothing is left to be done."""
         return all(problem.repaired for problem in self.problems)
 
+    def counted(self) -> dict[str, int]:
+        """Return how far it is, in numbers."""
+        return {
+            "blobs_to_do": self.to_do.blobs,
+            "bytes_to_do": self.to_do.size_bytes,
+            "blobs": self.blobs,
+            "size_bytes": self.size_bytes,
+            "stored": self.stored,
+            "foreign": self.foreign,
+            "problem_count": len(self.problems),
+            "problems_left": sum(not problem.repaired for problem in self.problems),
+        }
+
 
 Progress = Callable[[Report], None]
 

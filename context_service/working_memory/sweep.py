@@ -65,8 +65,11 @@ class Sweeper:
         self._storage = storage
         self._purges = purges
 
-    async def sweep(self) -> Swept:
+    async def sweep(self, on_progress: Callable[[Swept], None] = lambda _: None) -> Swept:
         """Do one pass.
+
+        Args:
+            on_progress: Told behind each tenant what was done so far.
 
         Raises:
             Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
@@ -74,6 +77,7 @@ class Sweeper:
         swept = Swept()
         for tenant in await all_tenants(self._database):
             swept += await self._sweep_tenant(tenant)
+            on_progress(swept)
         if swept != Swept():
             _log.info("swept", extra=dataclasses.asdict(swept))
         return swept

@@ -178,6 +178,21 @@ class Limits:
         self._cached[principal.tenant_id] = (now + CACHED_S, limits)
         return limits
 
+    async def usage(self, principal: Principal) -> Usage:
+        """Return what the principal's tenant stores, and the limits that hold for it."""
+        limits = await self.of(principal)
+        (used,) = await self._database.of(principal).query(_USAGE, (principal.tenant_id,))
+        return Usage(records=used.records, size_bytes=used.size_bytes, limits=limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a tenant stores, and may store."""
+
+    records: int
+    size_bytes: int
+    limits: TenantLimits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedLimits:

@@ -33,7 +33,8 @@ CREATE TABLE access.api_key (
     agent_bundle_id text DEFAULT ''::text NOT NULL,
     graph_names text[] DEFAULT '{}'::text[] NOT NULL,
     parent_id uuid,
-    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text, 'context:read'::text, 'compile'::text]) AND (cardinality(scopes) > 0)))
+    CONSTRAINT api_key_operator_check CHECK (((NOT ('operator'::text = ANY (scopes))) OR ((user_id = ''::text) AND (app_ids = '{}'::text[]) AND (agent_bundle_id = ''::text) AND (graph_names = '{}'::text[])))),
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text, 'context:read'::text, 'compile'::text, 'operator'::text]) AND (cardinality(scopes) > 0)))
 );
 
 ALTER TABLE access.api_key OWNER TO contextkeep_owner;
@@ -56,6 +57,21 @@ END
 $$;
 
 ALTER FUNCTION access.asking_key(asking_id uuid) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.check_operator(asking_id uuid) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    asking CONSTANT access.api_key := access.asking_key(asking_id);
+BEGIN
+    IF NOT 'operator' = ANY (asking.scopes) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+END
+$$;
+
+ALTER FUNCTION access.check_operator(asking_id uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION access.context_in_bounds(ancestors uuid[], agent_bundle_id text, app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -302,7 +318,8 @@ DECLARE
     wanted CONSTANT access.reach := ROW(asking.tenant_id, new_scopes, new_user_id, new_app_ids, new_agent_bundle_id,
         new_graph_names, new_expires_at);
 BEGIN
-    IF NOT ('admin' = ANY (asking.scopes) AND access.is_within(wanted, access.reach_of(asking))) THEN
+    IF 'operator' = ANY (new_scopes)
+        OR NOT ('admin' = ANY (asking.scopes) AND access.is_within(wanted, access.reach_of(asking))) THEN
         RAISE insufficient_privilege USING MESSAGE = 'key refused';
     END IF;
     INSERT INTO access.api_key (
@@ -451,6 +468,9 @@ GRANT SELECT ON TABLE access.api_key TO contextkeep_service;
 GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.asking_key(asking_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.check_operator(asking_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.check_operator(asking_id uuid) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.end_context_keys(of_context_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.end_context_keys(of_context_id uuid) TO contextkeep_service;

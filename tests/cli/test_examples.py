@@ -56,7 +56,7 @@ definitions:
 """
 
 READING = re.compile(
-    r"contextkeep (audit|history|query|search"
+    r"contextkeep (audit|history|operator|query|search|usage"
     r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|list|log|manifest"
     r"|messages|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
 )
@@ -181,11 +181,19 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
         "WINDOW": window.window_id,
         "PIN": pin_id,
         "MEMORY": kept.memory_id,
+        "JOB": swept(context),
         "PAGE": page.page_id,
         "DOCUMENT": document.document_id,
         "PLACE": graph.start_changes(),
         "TEST": context.run_source_test("Where?", provider_ids=["workspace"]).test_id,
     }
+
+
+def swept(context: ContextClient) -> str:
+    """Return a job: the one that runs, or another one."""
+    for job in context.list_jobs(page_size=1):
+        return job.job_id
+    return context.start_job("sweep").job_id
 
 
 @pytest.fixture
@@ -240,6 +248,7 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
             ids["TEST"],
             ids["PAGE"],
             ids["DOCUMENT"],
+            ids["JOB"],
         ),
         1,
     ):

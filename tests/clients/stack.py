@@ -16,7 +16,7 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
-from service_runtime.auth import ApiKeys, Authenticator
+from service_runtime.auth import OPERATOR, ApiKeys, Authenticator
 from service_runtime.ids import new_id
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
@@ -25,13 +25,16 @@ TWO_TENANTS = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
 
 
 def store_keys(admin_url: str) -> None:
-    """Store the two keys of the tests, as an operator would have made them: who shows one may make others."""
+    """Store the two keys of the tests, as an operator would have made them: who shows one may make others.
+
+    The first one is an operator's, too.
+    """
     with psycopg.connect(admin_url, autocommit=True) as connection:
-        for key, principal in ((KEY, PRINCIPAL), (OTHER_KEY, OTHER_PRINCIPAL)):
+        for key, principal, more in ((KEY, PRINCIPAL, [OPERATOR]), (OTHER_KEY, OTHER_PRINCIPAL, [])):
             connection.execute(
                 "INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes)"
                 " VALUES (%s, sha256(%s::bytea), left(%s, 12), %s, %s, %s)",
-                (new_id(), key, key, principal.tenant_id, principal.subject, sorted(principal.scopes)),
+                (new_id(), key, key, principal.tenant_id, principal.subject, [*sorted(principal.scopes), *more]),
             )
 
 

@@ -1,7 +1,9 @@
-"""Keys and the audit log through the generated stub on a sync channel, as a bundle calls it: a claim for each RPC."""
+"""Keys, the audit log, tenants, work and jobs through the generated stub: a claim for each RPC."""
 
 from __future__ import annotations
 
+import json
+import time
 import uuid
 
 import grpc
@@ -9,7 +11,7 @@ import pytest
 
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
-from tests.conftest import METADATA
+from tests.conftest import METADATA, OTHERS
 from tests.errors import raised
 
 STUB = AdministrationStub
@@ -73,3 +75,82 @@ def test_ListAdministrativeCalls_has_what_was_done_and_what_was_refused(grpc_stu
     one = pb.ListAdministrativeCallsRequest(call_id=listed[1].call_id)
     assert list(grpc_stub.ListAdministrativeCalls(one, metadata=METADATA).calls) == [listed[1]]
     assert not grpc_stub.ListAdministrativeCalls(one, metadata=of(made)).calls  # it is bound, and that call was not
+
+
+def test_GetUsage_has_the_limits_that_hold(grpc_stub):
+    usage = grpc_stub.GetUsage(pb.GetUsageRequest(), metadata=METADATA)
+    assert usage.limits.blob_bytes_max > 2**30
+    assert not usage.limits.HasField("records_max")
+
+
+def test_ListTenants_has_all_of_them_for_operators_alone(grpc_stub):
+    names = [one.name for one in grpc_stub.ListTenants(pb.ListTenantsRequest(), metadata=METADATA).tenants]
+    assert names == ["default", "other"]
+    first = grpc_stub.ListTenants(pb.ListTenantsRequest(page_size=1), metadata=METADATA)
+    second = pb.ListTenantsRequest(page_size=1, page_token=first.next_page_token)
+    assert [one.name for one in grpc_stub.ListTenants(second, metadata=METADATA).tenants] == ["other"]
+    assert refusal(grpc_stub.ListTenants, pb.ListTenantsRequest(), OTHERS) == "PERMISSION_DENIED"
+
+
+def test_SetTenantLimits_changes_what_the_mask_names(grpc_stub):
+    request = pb.SetTenantLimitsRequest(tenant="other", limits=pb.TenantLimits(records_max=5, bytes_max=7))
+    request.update_mask.paths.append("records_max")
+    assert grpc_stub.SetTenantLimits(request, metadata=METADATA).tenant.limits == pb.TenantLimits(records_max=5)
+    request = pb.SetTenantLimitsRequest(tenant="other")
+    request.update_mask.paths.append("records_max")
+    assert grpc_stub.SetTenantLimits(request, metadata=METADATA).tenant.limits == pb.TenantLimits()
+    assert refusal(grpc_stub.SetTenantLimits, request, OTHERS) == "PERMISSION_DENIED"
+    request.tenant = "nobody"
+    assert refusal(grpc_stub.SetTenantLimits, request) == "TENANT_NOT_FOUND"
+    request.limits.records_max = -1
+    assert refusal(grpc_stub.SetTenantLimits, request) == "INVALID_ARGUMENT"
+    request.update_mask.paths.append("tenant_id")
+    assert refusal(grpc_stub.SetTenantLimits, request) == "INVALID_ARGUMENT"
+
+
+def test_ListBackgroundWork_names_kinds_of_which_something_is_owed(grpc_stub):
+    owed = grpc_stub.ListBackgroundWork(pb.ListBackgroundWorkRequest(), metadata=METADATA).work
+    assert all(one.owed > 0 and one.kind for one in owed)
+    assert refusal(grpc_stub.ListBackgroundWork, pb.ListBackgroundWorkRequest(), OTHERS) == "PERMISSION_DENIED"
+
+
+def test_RetryBackgroundWork_counts_what_is_tried_again(grpc_stub):
+    request = pb.RetryBackgroundWorkRequest(kind="nothing of ours")
+    assert grpc_stub.RetryBackgroundWork(request, metadata=METADATA).retried == 0
+    assert refusal(grpc_stub.RetryBackgroundWork, request, OTHERS) == "PERMISSION_DENIED"
+    assert refusal(grpc_stub.RetryBackgroundWork, pb.RetryBackgroundWorkRequest()) == "INVALID_ARGUMENT"
+
+
+def over(grpc_stub, job: pb.Job) -> pb.Job:
+    """Return a job when it is over."""
+    until = time.monotonic() + 60
+    while job.state == pb.JOB_STATE_RUNNING:
+        assert time.monotonic() < until, job
+        job = grpc_stub.GetJob(pb.GetJobRequest(job_id=job.job_id), metadata=METADATA).job
+    return job
+
+
+def test_StartJob_does_it_behind_the_answer(grpc_stub):
+    request = pb.StartJobRequest(kind=pb.JOB_KIND_FSCK, quick=True)
+    job = over(grpc_stub, grpc_stub.StartJob(request, metadata=METADATA).job)
+    assert (job.kind, job.quick, job.repair, job.error, job.started_by) == (pb.JOB_KIND_FSCK, True, False, "", "first")
+    assert job.state == pb.JOB_STATE_DONE
+    assert json.loads(job.progress_json)["problem_count"] >= 0
+    assert refusal(grpc_stub.StartJob, request, OTHERS) == "PERMISSION_DENIED"
+    assert refusal(grpc_stub.StartJob, pb.StartJobRequest()) == "INVALID_ARGUMENT"
+
+
+def test_GetJob_is_of_the_tenant_that_started_it(grpc_stub):
+    job = over(grpc_stub, grpc_stub.StartJob(pb.StartJobRequest(kind=pb.JOB_KIND_SWEEP), metadata=METADATA).job)
+    request = pb.GetJobRequest(job_id=job.job_id)
+    assert grpc_stub.GetJob(request, metadata=METADATA).job == job
+    assert refusal(grpc_stub.GetJob, request, OTHERS) == "PERMISSION_DENIED"
+    assert refusal(grpc_stub.GetJob, pb.GetJobRequest(job_id=str(uuid.uuid4()))) == "JOB_NOT_FOUND"
+
+
+def test_ListJobs_has_the_newest_first(grpc_stub):
+    request = pb.StartJobRequest(kind=pb.JOB_KIND_SWEEP)
+    ids = [over(grpc_stub, grpc_stub.StartJob(request, metadata=METADATA).job).job_id for _ in range(2)]
+    listed = grpc_stub.ListJobs(pb.ListJobsRequest(page_size=2), metadata=METADATA)
+    assert [one.job_id for one in listed.jobs] == ids[::-1]
+    assert refusal(grpc_stub.ListJobs, pb.ListJobsRequest(), OTHERS) == "PERMISSION_DENIED"

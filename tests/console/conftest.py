@@ -111,9 +111,20 @@ def key() -> str:
     return a_key()
 
 
+@pytest.fixture(scope="module")
+def operators(shared_urls: Urls) -> str:
+    """A key of an operator, who administers a tenant of his own, too."""
+    return stored(shared_urls, ["read", "write", "admin", "operator"])
+
+
 @pytest.fixture
 def administrators(shared_urls: Urls) -> str:
     """A key of an administrator, of a tenant of its own, that is stored: so it makes others."""
+    return stored(shared_urls, ["read", "write", "admin"])
+
+
+def stored(shared_urls: Urls, scopes: list[str]) -> str:
+    """Return a key of a new tenant that is stored."""
     said = {"tenant_id": str(uuid.uuid4()), "key_id": str(new_id())}
     with psycopg.connect(shared_urls.admin, autocommit=True) as connection:
         connection.execute(
@@ -122,10 +133,10 @@ def administrators(shared_urls: Urls) -> str:
         connection.execute(
             "INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes)"
             " VALUES (%(key_id)s::uuid, sha256(%(key_id)s::text::bytea), 'cgk_the_first', %(tenant_id)s::uuid,"
-            " 'somebody', '{read,write,admin}')",
-            said,
+            " 'somebody', %(scopes)s)",
+            {**said, "scopes": scopes},
         )
-    return a_key(**said, scopes=["read", "write", "admin"])
+    return a_key(**said, scopes=scopes)
 
 
 @pytest.fixture

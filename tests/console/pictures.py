@@ -28,6 +28,7 @@ SHOWN = (
     "history",
     "mapping-try",
     "sources",
+    "access",
 )
 DARK, ON_A_PHONE = {"window", "sources"}, ("context", "node")
 

@@ -1,4 +1,4 @@
-"""Keys and the audit log on the pages of access, over HTTP. How they look is in test_browser.py."""
+"""Keys, the audit log and what operators see on the pages of access, over HTTP. How they look is in test_browser.py."""
 
 from __future__ import annotations
 
@@ -72,3 +72,55 @@ def test_keys_of_another_tenant_are_not_there(
         context.put_agent("reviewer")
         assert "reviewer" not in other.get("/access/audit").text
         assert "reviewer" in visitor(running, administrators).get("/access/audit").text
+
+
+def test_an_operator_limits_a_tenant_and_starts_jobs(running: Running, visitor: Visitor, operators: str):
+    client = visitor(running, operators)
+    listed = client.get("/access/tenants")
+    assert ">default<" in listed.text
+    form = {
+        "token": token_of(client),
+        "tenant": "default",
+        "records": "5000000",
+        "bytes": "50 GiB",
+        "blob_bytes": "default",
+    }
+    changed = client.post("/access/tenants", data=form)
+    assert changed.status_code == 303, changed.text
+    exported = {one["name"]: one for one in client.get("/access/tenants?export=json").json()}
+    assert exported["default"]["limits"] == {
+        "records_max": 5_000_000,
+        "bytes_max": 50 * 2**30,
+        "blob_bytes_max": None,
+        "content_bytes_max": None,
+    }
+    assert client.post("/access/tenants", data={**form, "bytes": "much"}).status_code == 400
+    client.post("/access/tenants", data={**form, "records": "default", "bytes": "default"})
+
+    for kind in ("sweep", "fsck"):
+        begun = client.post("/access/jobs", data={"token": token_of(client), "kind": kind, "quick": "yes"})
+        assert begun.status_code == 303, begun.text
+    jobs = client.get("/access/work?part=jobs").text
+    (job, *_) = re.findall(r'href="(/access/jobs/[^"]+)"', jobs)
+    assert "A check of what is stored" in client.get(job).text
+    retried = client.post("/access/work/retry", data={"token": token_of(client), "kind": "index"})
+    assert retried.status_code == 303
+    assert "are tried again now" in client.get("/access/work").text
+
+
+def test_what_operators_see_is_not_an_administrators(running: Running, visitor: Visitor, administrators: str):
+    client = visitor(running, administrators)
+    for path in ("/access/tenants", "/access/work"):
+        answer = client.get(path)
+        assert (answer.status_code, "the key lacks the scope operator" in answer.text) == (200, True), path
+    assert client.post("/access/jobs", data={"token": token_of(client), "kind": "fsck"}).status_code == 403
+    assert "Owed in the background" not in client.get("/").text
+
+
+def test_the_overview_draws_the_last_hour_and_what_is_stored(running: Running, visitor: Visitor, operators: str):
+    client = visitor(running, operators)
+    client.get("/")
+    page = client.get("/").text
+    for text in ("Context Service: calls a minute", "Entity Service: calls a minute", "there is no limit", "Owed in"):
+        assert text in page, text
+    assert "Entity Service: milliseconds" in client.get("/?part=recent").text

@@ -224,6 +224,26 @@ def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
     assert page.complaints() == []
 
 
+def test_what_operators_see_on_every_screen(page: Browser, operators: str):
+    page.sign_in(operators)
+    arrived(page, page.url + "/")
+    page.open("/access/work")
+    page.click("button[value='sweep']")
+    WebDriverWait(page.driver, 20).until(lambda _: "The sweep has begun" in page.text)
+    WebDriverWait(page.driver, 20).until(lambda _: "done" in page.driver.find_element(By.ID, "jobs").text)
+    axe = AXE.read_text("utf-8") if AXE.exists() else ""
+    for number, path in enumerate(("/", "/access/tenants", "/access/work")):
+        page.look(width=1600)
+        page.open(path)
+        for width, dark in SCREENS:
+            page.look(width=width, dark=dark)
+            assert page.overflowing() == [], (path, width)
+        if axe:
+            page.look(width=SCREENS[number][0], dark=SCREENS[number][1])
+            assert violations(page, axe) == [], path
+    assert page.complaints() + page.strangers() == []
+
+
 def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators: str):
     page.sign_in(administrators)
     arrived(page, page.url + "/")

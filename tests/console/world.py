@@ -75,8 +75,6 @@ class World:
             "pack": f"/windows/{self.window}/pack",
             "window-state": f"/windows/{self.window}/state",
             "original": f"/windows/{self.window}/original?ref=m2..m6",
-            "access": "/access",
-            "access-audit": "/access/audit",
             "graph": "/graph",
             "node": f"/nodes/{self.session}?depth=2",
             "edge": f"/edges/{self.edge}",

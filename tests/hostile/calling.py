@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from contextkeep.errors import Unauthenticated, error_classes
 from contextkeep.status import DETAILS_KEY, DOMAIN
-from service_runtime.auth import SCOPES, Metadata, Principal, credential
+from service_runtime.auth import OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.conftest import Addresses
 from tests.rpcs import Rpc
 
@@ -34,7 +34,7 @@ class Key:
     """A key of a tenant for less than all of it."""
 
     tenant_id: uuid.UUID
-    scopes: tuple[str, ...] = SCOPES
+    scopes: tuple[str, ...] = (*SCOPES, OPERATOR)
     user_id: str = ""
     app_ids: tuple[str, ...] = ()
     agent_bundle_id: str = ""

@@ -27,7 +27,7 @@ from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import Tables, switched_off
 from tests.hostile.test_two_tenants import ALIKE, requests, shown, tokens_of
-from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
+from tests.hostile.things import OF_STORED_KEYS, RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
 KINDS = ("graph", "agent bundle", "app", "context")
@@ -48,6 +48,8 @@ OF_TENANTS = {
     *("PutAgentTemplate", "GetAgentTemplate", "ListAgentTemplates", "DeleteAgentTemplate"),
     *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
     *("ApproveMcpTool", "UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
+    *OF_STORED_KEYS,
+    *("GetUsage", "GetRecentCalls"),
     *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
     "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
 }

@@ -63,7 +63,11 @@ PROMISED = {
         QueryContext StreamQueryContext ListContextProviders GetQueryPolicy UpdateProviderSetting
         RunSourceTest ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
     """,
-    "contextkeep.context.v1.Administration": "ListKeys CreateKey RevokeKey ListAdministrativeCalls",
+    "contextkeep.context.v1.Administration": """
+        ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
+        ListTenants SetTenantLimits ListBackgroundWork RetryBackgroundWork StartJob GetJob ListJobs
+    """,
+    "contextkeep.context.v1.Observing": "GetRecentCalls",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

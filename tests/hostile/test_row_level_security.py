@@ -100,6 +100,7 @@ ROWS = {
         "server_id, tool_name, provider_id, definition, definition_sha256, discovered_at",
         "'s', 't', 'mcp-t', '', '', now()",
     ),
+    "context.job": ("id, kind, started_by, options", "gen_random_uuid(), 'SWEEP', '', '{}'"),
     "context.definition": ("name, version, app_id, created_by, rules", "'d', 1, 'another', '', '{}'"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
     "context.passage": (

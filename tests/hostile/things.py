@@ -29,6 +29,7 @@ from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import specialists_pb2 as specialists
+from contextkeep.context.v1 import observing_pb2 as observing
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -89,6 +90,7 @@ class Things:
     doomed_id: str  # a context of which no other request knows
     erasure_id: str  # of one that is gone
     call_id: str  # of an administrator
+    job_id: str
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -140,12 +142,17 @@ def invented() -> Things:
         doomed_id=str(new_id()),
         erasure_id=str(new_id()),
         call_id=uuid.uuid4().hex,
+        job_id=str(new_id()),
         request_id=str(new_id()),
     )
 
 
-# Only a key in Postgres makes and revokes keys, and those of these tests are none: what it may is in `test_given_keys`.
-OF_STORED_KEYS = {"CreateKey", "RevokeKey"}
+# Only a key in Postgres makes and revokes keys, and operates; those of these tests are none. What such keys may is in
+# `test_given_keys` and `test_operators`.
+OF_STORED_KEYS = {
+    *("CreateKey", "RevokeKey", "ListTenants", "SetTenantLimits", "ListBackgroundWork", "RetryBackgroundWork"),
+    *("StartJob", "GetJob", "ListJobs"),
+}
 
 OF_ADMINS = {"RunSourceTest"}
 
@@ -1547,6 +1554,21 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         administration.ListAdministrativeCallsRequest(page_size=1),
         administration.ListAdministrativeCallsRequest(call_id=t.call_id, page_size=1),
     ],
+    "GetRecentCalls": lambda t: [observing.GetRecentCallsRequest()],
+    "GetUsage": lambda t: [administration.GetUsageRequest()],
+    "ListTenants": lambda t: [administration.ListTenantsRequest(page_size=1)],
+    "SetTenantLimits": lambda t: [
+        administration.SetTenantLimitsRequest(
+            tenant="default",
+            limits=administration.TenantLimits(records_max=0, bytes_max=0, blob_bytes_max=1, content_bytes_max=1),
+            update_mask=FieldMask(paths=["records_max", "bytes_max", "blob_bytes_max", "content_bytes_max"]),
+        )
+    ],
+    "ListBackgroundWork": lambda t: [administration.ListBackgroundWorkRequest()],
+    "RetryBackgroundWork": lambda t: [administration.RetryBackgroundWorkRequest(kind="index")],
+    "StartJob": lambda t: [administration.StartJobRequest(kind=administration.JOB_KIND_FSCK, quick=True, repair=True)],
+    "GetJob": lambda t: [administration.GetJobRequest(job_id=t.job_id)],
+    "ListJobs": lambda t: [administration.ListJobsRequest(page_size=1)],
     "PutMcpServer": lambda t: [
         mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),
         mcp_servers.PutMcpServerRequest(

@@ -306,7 +306,7 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
     stack: Addresses, administration: KeyAdministration, database: Database
 ):
     """Over gRPC, of every RPC of both services, before it looks at the request: whatever is named is alike."""
-    parent = administration.create(new_key(scopes=["read", "write", "admin", "delegate", "compile"]))
+    parent = administration.create(new_key(scopes=["read", "write", "admin", "delegate", "compile", "operator"]))
     asking = await checking(database).authenticate(bearer(parent))
     made = await database.of(asking).transaction(
         lambda one: make_context_key(one, asking, uuid.uuid4(), scopes=(), lifetime=timedelta(hours=1))
@@ -337,7 +337,8 @@ async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack:
     let_in = {path for path, outcome in outcomes.items() if outcome.code.name != "PERMISSION_DENIED"}
     assert let_in == ASKING
     refused = [outcome for path, outcome in outcomes.items() if path not in ASKING]
-    assert all(outcome.metadata.get("scope") in ("read", "write", "admin", "compile") for outcome in refused)
+    scopes = ("read", "write", "admin", "compile", "operator")
+    assert all(outcome.metadata.get("scope") in scopes for outcome in refused)
 
 
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():

@@ -27,6 +27,7 @@ from contextkeep_console.pages import (
     knowledge,
     mappings,
     memory,
+    operating,
     overview,
     sources,
     windows,
@@ -80,6 +81,9 @@ GET: tuple[tuple[str, Page], ...] = (
     ("/access", access.keys),
     ("/access/keys/{prefix}", access.key),
     ("/access/audit", access.audit),
+    ("/access/tenants", operating.tenants),
+    ("/access/work", operating.work),
+    ("/access/jobs/{job_id}", operating.job),
 )
 POST: tuple[tuple[str, Page], ...] = (
     ("/contexts/{context_id}/delete", contexts.delete),
@@ -100,6 +104,9 @@ POST: tuple[tuple[str, Page], ...] = (
     ("/sources/tools", knowledge.approve),
     ("/access/keys", access.create),
     ("/access/keys/{prefix}/revoke", access.revoke),
+    ("/access/tenants", operating.limit),
+    ("/access/work/retry", operating.retry),
+    ("/access/jobs", operating.start),
 )
 
 

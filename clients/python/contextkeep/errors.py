@@ -278,6 +278,18 @@ class KeyNotFound(NotFound):
     reason = "KEY_NOT_FOUND"
 
 
+class TenantNotFound(NotFound):
+    """There is no tenant of this name."""
+
+    reason = "TENANT_NOT_FOUND"
+
+
+class JobNotFound(NotFound):
+    """No operator of the tenant started a job with this id."""
+
+    reason = "JOB_NOT_FOUND"
+
+
 class McpServerNotFound(NotFound):
     """There is no MCP server with this id."""
 
@@ -426,6 +438,12 @@ class FailedPrecondition(ContextKeepError):
 
     code = grpc.StatusCode.FAILED_PRECONDITION
     reason = "FAILED_PRECONDITION"
+
+
+class JobRunning(FailedPrecondition):
+    """A job of this kind runs: it is named."""
+
+    reason = "JOB_RUNNING"
 
 
 class SecretsKeyMissing(FailedPrecondition):

@@ -1,6 +1,7 @@
-/** Keys as administrators see them, and the calls of administrators. */
+/** Keys and calls as administrators see them; tenants, work and jobs as operators do. */
 
 import * as pb from "./gen/contextkeep/context/v1/administration_pb.js";
+import { enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
 /** A key, without what it is. */
@@ -69,5 +70,92 @@ export function administrativeCallOf(message: pb.AdministrativeCall): Administra
     ...{ callId, method, scope, status, reason, subject, userId, agentId, peer },
     calledAt: timeText(message.calledAt),
     ids: JSON.parse(message.idsJson || "{}") as Record<string, string[]>,
+  };
+}
+
+/** What a tenant may store. Undefined: what the settings say; of the usage, any number. */
+export interface TenantLimits {
+  recordsMax?: number;
+  bytesMax?: number;
+  blobBytesMax?: number;
+  contentBytesMax?: number;
+}
+
+/** What your tenant stores, and the limits that hold for it. */
+export interface Usage {
+  records: number;
+  sizeBytes: number;
+  limits: TenantLimits;
+}
+
+/** A tenant, what it stores, and the limits of its own. */
+export interface Tenant extends Usage {
+  tenantId: string;
+  name: string;
+  createdAt: string;
+}
+
+/** What is owed of a kind behind calls, of all tenants together. */
+export interface BackgroundWork {
+  kind: string;
+  owed: number;
+  /** Of it: what was tried, and is tried again. */
+  failed: number;
+  oldestAt: string;
+  /** Of one of those that failed. */
+  lastError: string;
+}
+
+/** Work that an operator started, as far as it is. */
+export interface Job {
+  jobId: string;
+  /** "sweep" or "fsck". */
+  kind: string;
+  /** "running", "done", "failed" or "lost". */
+  state: string;
+  startedAt: string;
+  updatedAt: string;
+  /** Empty: it is not over. */
+  finishedAt: string;
+  startedBy: string;
+  error: string;
+  quick: boolean;
+  repair: boolean;
+  progress: Record<string, unknown>;
+}
+
+function limitsOf(message: pb.TenantLimits | undefined): TenantLimits {
+  const given: TenantLimits = {};
+  for (const name of ["recordsMax", "bytesMax", "blobBytesMax", "contentBytesMax"] as const) {
+    const value = message?.[name];
+    if (value !== undefined) given[name] = Number(value);
+  }
+  return given;
+}
+
+export function usageOf(message: pb.GetUsageResponse | pb.Tenant): Usage {
+  return { records: Number(message.records), sizeBytes: Number(message.sizeBytes), limits: limitsOf(message.limits) };
+}
+
+export function tenantOf(message: pb.Tenant): Tenant {
+  const { tenantId, name } = message;
+  return { tenantId, name, createdAt: timeText(message.createdAt), ...usageOf(message) };
+}
+
+export function workOf(message: pb.BackgroundWork): BackgroundWork {
+  const { kind, lastError } = message;
+  return { kind, owed: Number(message.owed), failed: Number(message.failed), oldestAt: timeText(message.oldestAt), lastError };
+}
+
+export function jobOf(message: pb.Job): Job {
+  const { jobId, startedBy, error, quick, repair } = message;
+  return {
+    ...{ jobId, startedBy, error, quick, repair },
+    kind: enumText(pb.JobKind, message.kind),
+    state: enumText(pb.JobState, message.state),
+    startedAt: timeText(message.startedAt),
+    updatedAt: timeText(message.updatedAt),
+    finishedAt: timeText(message.finishedAt),
+    progress: JSON.parse(message.progressJson || "{}") as Record<string, unknown>,
   };
 }

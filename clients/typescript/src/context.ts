@@ -1,6 +1,6 @@
 /** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { AdministrationCalls } from "./context/administration.js";
+import { OperationCalls } from "./context/operations.js";
 
 export type { KeyFields } from "./context/administration.js";
 export type { ContextClientOptions } from "./context/app.js";
@@ -20,4 +20,4 @@ export type { PageName, PutPageOptions } from "./context/wiki.js";
 export type { WindowOptions } from "./context/windows.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends AdministrationCalls {}
+export class ContextClient extends OperationCalls {}

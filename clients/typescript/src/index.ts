@@ -1,6 +1,15 @@
 /** The TypeScript client of Context Service. */
 
-export type { AdministrativeCall, ApiKey, CreatedKey } from "./administration.js";
+export type {
+  AdministrativeCall,
+  ApiKey,
+  BackgroundWork,
+  CreatedKey,
+  Job,
+  Tenant,
+  TenantLimits,
+  Usage,
+} from "./administration.js";
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
 export type {
@@ -92,6 +101,7 @@ export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
 export type { BedrockBase, Document, DocumentState, KnowledgeBase } from "./knowledge-bases.js";
 export { MappingRegistry } from "./mappings.js";
+export type { RecentCalls, RecentMinute } from "./observing.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
 export type { Consolidation, Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection } from "./memories.js";
 export { MemoryType } from "./records.js";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { KeyNotFound, PermissionDenied, newId } from "contextkeep";
+import { JobNotFound, KeyNotFound, PermissionDenied, TenantNotFound, newId } from "contextkeep";
 
-import { context } from "./stack.js";
+import { context, graph } from "./stack.js";
 
 test("a key is made, listed, taken back, and its making is kept", async () => {
   const subject = `agent ${newId()}`;
@@ -18,4 +18,32 @@ test("a key is made, listed, taken back, and its making is kept", async () => {
   assert.deepEqual([refused!.status, refused!.reason], ["INVALID_ARGUMENT", "INVALID_ARGUMENT"]);
   assert.deepEqual([revoked!.method, revoked!.status], ["contextkeep.context.v1.Administration/RevokeKey", "OK"]);
   assert.deepEqual(await context.listAdministrativeCalls({ callId: revoked!.callId }), [revoked]);
+});
+
+test("an operator sees tenants, limits one, retries work, and starts a job", async () => {
+  const { limits } = await context.setTenantLimits("default", { recordsMax: 2 ** 40, bytesMax: undefined });
+  assert.deepEqual(limits, { recordsMax: 2 ** 40 });
+  assert.equal((await context.getUsage()).limits.blobBytesMax! > 0, true);
+  await context.setTenantLimits("default", { recordsMax: undefined });
+  await assert.rejects(context.setTenantLimits("nobody", { recordsMax: 1 }), TenantNotFound);
+  const tenants = await context.listTenants({ pageSize: 1 });
+  assert.ok(tenants.some((one) => one.name === "default" && one.limits.recordsMax === undefined));
+
+  assert.ok((await context.listBackgroundWork()).every((one) => one.owed > 0));
+  assert.equal(await context.retryBackgroundWork("nothing"), 0);
+  let job = await context.startJob("sweep");
+  while (job.state === "running") job = await context.getJob(job.jobId);
+  assert.deepEqual([job.kind, job.state, job.error, job.progress["blobs_failed"]], ["sweep", "done", "", 0]);
+  assert.ok((await context.listJobs({ pageSize: 1 })).some((one) => one.jobId === job.jobId));
+  await assert.rejects(context.getJob(newId()), JobNotFound);
+});
+
+test("each process says how the last minutes were", async () => {
+  for (const [client, service] of [[context, "context-service"], [graph, "entity-service"]] as const) {
+    await client.getRecentCalls();
+    const recent = await client.getRecentCalls();
+    assert.deepEqual([recent.service, recent.processId.length], [service, 8]);
+    assert.ok(recent.minutes.at(-1)!.calls >= 1);
+    assert.ok(recent.minutes.at(-1)!.p95Ms >= recent.minutes.at(-1)!.p50Ms);
+  }
 });

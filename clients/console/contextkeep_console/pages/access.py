@@ -14,7 +14,12 @@ from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, everything, take, texts
 
-TABS = (("/access", "Keys"), ("/access/audit", "Audit log"))
+TABS = (
+    ("/access", "Keys"),
+    ("/access/audit", "Audit log"),
+    ("/access/tenants", "Tenants and limits"),
+    ("/access/work", "Background work"),
+)
 SCOPES = (
     ("read", "read what the key may see"),
     ("write", "write it"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from contextkeep import Context, ContextProvider, GraphCount
+from contextkeep import BackgroundWork, Context, ContextProvider, GraphCount, QueryAnswer, RecentCalls
 from contextkeep_console import charts, code
 from contextkeep_console.health import health
 from contextkeep_console.pages.contexts import columns as context_columns
@@ -15,6 +17,14 @@ from contextkeep_console.tables import Column, Table
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
+_MINUTES = 60
+_WORK = (
+    Column(name="kind", value=lambda one: one.kind),
+    Column(name="owed", value=lambda one: one.owed, kind="number"),
+    Column(name="failed", value=lambda one: one.failed, kind="number"),
+    Column(name="since", value=lambda one: one.oldest_at, kind="time"),
+    Column(name="what failed", value=lambda one: one.last_error, kind="prose", is_minor=True),
+)
 _GRAPHS = (
     Column(
         name="graph",
@@ -35,19 +45,14 @@ _SOURCES = (
 
 async def show(visit: Visit) -> Response:
     """Show how the services are, and the newest of what they keep."""
+    if visit.asked("part") == "recent":
+        return visit.render("recent.html", recent=await part(_recent(visit)))
     states = health(visit.context, visit.graph)
     if visit.asked("part") == "health":
         return visit.render("health.html", states=await states)
-    found, graphs, contexts, sources, records = await asyncio.gather(
-        states,
-        part(_graphs(visit)),
-        part(_contexts(visit)),
-        part(_sources(visit)),
-        part(
-            visit.context.query_wm_records(
-                ["memory_type", "count(*)"], group_by=["memory_type"], order_by=["-count(*)"]
-            )
-        ),
+    (found, recent, usage, behind), (graphs, contexts, sources, records) = await asyncio.gather(
+        asyncio.gather(states, part(_recent(visit)), part(_usage(visit)), part(owed(visit))),
+        asyncio.gather(part(_graphs(visit)), part(_contexts(visit)), part(_sources(visit)), part(_records(visit))),
     )
     counts = {str(row["memory_type"]): float(row["count(*)"]) for row in (records.value.rows if records.value else [])}
     return visit.render(
@@ -55,6 +60,9 @@ async def show(visit: Visit) -> Response:
         here="overview",
         title="Overview",
         states=found,
+        recent=recent,
+        usage=usage,
+        work=behind.value,
         graphs=graphs,
         contexts=contexts,
         sources=sources,
@@ -62,6 +70,101 @@ async def show(visit: Visit) -> Response:
         record_chart=charts.bars("Records by type", counts, unit="records") if counts else None,
         is_new=not counts and not (contexts.value and contexts.value.rows) and not (graphs.value and graphs.value.rows),
         code=code.Code(python=code.python_each("graph", "list_graphs"), shell=code.shell("graph", "stats")),
+    )
+
+
+async def _recent(visit: Visit) -> list[Recent]:
+    """Return how the last hour was, of each process that answers."""
+    found = await asyncio.gather(visit.context.get_recent_calls(), visit.graph.get_recent_calls())
+    now = datetime.now(UTC)
+    return [_drawn(one, now) for one in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """The last hour of a process, drawn."""
+
+    title: str
+    about: str
+    calls: charts.Line | None  # None: there was none
+    lengths: charts.Line | None
+
+
+def _drawn(recent: RecentCalls, now: datetime) -> Recent:
+    minutes = {int((now - one.begins_at).total_seconds() // 60): one for one in recent.minutes}
+    total = sum(one.calls for one in recent.minutes)
+    refused, failed = sum(one.refused for one in recent.minutes), sum(one.failed for one in recent.minutes)
+    title = recent.service.replace("-", " ").title()
+    about = f"process {recent.process_id}: {total:,} calls of yours, {refused:,} of them refused, {failed:,} failed"
+    if not minutes:
+        return Recent(title=title, about=about, calls=None, lengths=None)
+    # From an hour ago to now, so that who reads sees time go to the right.
+    ago = [(float(_MINUTES - 1 - place), minutes.get(place)) for place in range(_MINUTES - 1, -1, -1)]
+    worst = max(recent.minutes, key=lambda one: one.p95_ms)
+    return Recent(
+        title=title,
+        about=about,
+        calls=charts.line(
+            f"{title}: calls a minute",
+            [(x, float(one.calls) if one else 0.0) for x, one in ago],
+            x_name="minutes, the last one is now",
+            y_name="calls",
+            description="Marked: minutes with calls that failed." if failed else "No call failed.",
+            marks=[
+                (x, float(one.calls), f"{one.failed} failed, {one.refused} refused")
+                for x, one in ago
+                if one and one.failed
+            ],
+        ),
+        lengths=charts.line(
+            f"{title}: milliseconds that 95 of 100 calls took at most",
+            [(x, one.p95_ms if one else 0.0) for x, one in ago],
+            x_name="minutes, the last one is now",
+            y_name="ms",
+            description=f"The longest were {worst.p95_ms:,.1f} ms, when a half took {worst.p50_ms:,.1f} ms at most.",
+        ),
+    )
+
+
+async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
+    """Return what the tenant stores beside what it may store; only administrators may know."""
+    usage = await visit.context.get_usage()
+    said = (
+        ("records", usage.records, usage.limits.records_max),
+        ("bytes", usage.size_bytes, usage.limits.bytes_max),
+    )
+    return [
+        (
+            name,
+            charts.stack(
+                name.title(),
+                {"stored": value},
+                unit=name,
+                whole=most or 0,
+                description=f"{value:,} of {most:,} {name}."
+                if most is not None
+                else f"{value:,} {name}; there is no limit.",
+            ),
+        )
+        for name, value, most in said
+    ]
+
+
+async def owed(visit: Visit) -> Table:
+    """Return what is owed in the background; only operators may know."""
+    rows: list[BackgroundWork] = await visit.context.list_background_work()
+    return Table(
+        name="work",
+        title="Owed in the background",
+        columns=_WORK,
+        rows=rows,
+        empty="Nothing is owed: all that was written is indexed, and what was deleted is gone.",
+    )
+
+
+async def _records(visit: Visit) -> QueryAnswer:
+    return await visit.context.query_wm_records(
+        ["memory_type", "count(*)"], group_by=["memory_type"], order_by=["-count(*)"]
     )
 
 

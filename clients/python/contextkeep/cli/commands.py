@@ -19,6 +19,7 @@ from contextkeep.cli.memory import memory
 from contextkeep.cli.message import message
 from contextkeep.cli.moving import move_in
 from contextkeep.cli.node import node
+from contextkeep.cli.operator import operator, usage
 from contextkeep.cli.query import query
 from contextkeep.cli.search import search
 from contextkeep.cli.sources import sources
@@ -74,6 +75,8 @@ for _command in (
     move_in,
     key,
     audit,
+    usage,
+    operator,
     console,
 ):
     contextkeep.add_command(_command)

@@ -190,6 +190,15 @@ class RecordFields(TypedDict, total=False):
     embedding_model: str
 
 
+class LimitChanges(TypedDict, total=False):
+    """Limits of a tenant; None is what the settings say."""
+
+    records_max: int | None
+    bytes_max: int | None
+    blob_bytes_max: int | None
+    content_bytes_max: int | None
+
+
 class RecordChanges(RecordFields, total=False):
     """What `update_wm_record` may change; what is not given stays."""
 

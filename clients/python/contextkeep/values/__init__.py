@@ -4,7 +4,18 @@ JSON stays the text that came (`data_json`) and is parsed when it is asked for (
 looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
 """
 
-from contextkeep.values.administration import AdministrativeCall, ApiKey, CreatedKey
+from contextkeep.values.administration import (
+    AdministrativeCall,
+    ApiKey,
+    BackgroundWork,
+    CreatedKey,
+    Job,
+    JobKind,
+    JobState,
+    Tenant,
+    TenantLimits,
+    Usage,
+)
 from contextkeep.values.agents import Agent, AgentCallers, AgentTemplate, ProviderNames
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
@@ -71,6 +82,7 @@ from contextkeep.values.messages import (
     ToolResult,
 )
 from contextkeep.values.nodes import NamedNode, Node, NodeBatch, NodeIO
+from contextkeep.values.observing import RecentCalls, RecentMinute
 from contextkeep.values.progress import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
 from contextkeep.values.query import (
     AnsweredProvider,
@@ -147,6 +159,7 @@ __all__ = [
     "AppendedMessage",
     "Artifact",
     "AssembledNode",
+    "BackgroundWork",
     "BlobEntry",
     "ByMeaning",
     "CacheBreakpoint",
@@ -203,6 +216,9 @@ __all__ = [
     "ImportanceWeights",
     "ImportedGraph",
     "IndexState",
+    "Job",
+    "JobKind",
+    "JobState",
     "KnowledgeBase",
     "LeftOutMessage",
     "Lesson",
@@ -242,6 +258,8 @@ __all__ = [
     "Recalled",
     "RecalledItem",
     "RecalledMemory",
+    "RecentCalls",
+    "RecentMinute",
     "Record",
     "RecordAction",
     "RecordActionKind",
@@ -265,6 +283,8 @@ __all__ = [
     "Task",
     "TaskHistory",
     "TaskState",
+    "Tenant",
+    "TenantLimits",
     "TierRatios",
     "TokenPrices",
     "Tool",
@@ -274,6 +294,7 @@ __all__ = [
     "TriedDefinition",
     "UnreadRecord",
     "Upload",
+    "Usage",
     "WikiPage",
     "Window",
     "WindowConfig",

@@ -1,10 +1,11 @@
-"""Keys as administrators see them, and the calls of administrators."""
+"""Keys and calls as administrators see them; tenants, work and jobs as operators do."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Literal
 
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.values.base import Value, time_of
@@ -97,4 +98,129 @@ class AdministrativeCall(Value):
             agent_id=call.agent_id,
             peer=call.peer,
             ids=json.loads(call.ids_json or "{}"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TenantLimits(Value):
+    """What a tenant may store. None: what the settings say; of the usage, any number."""
+
+    records_max: int | None = None
+    bytes_max: int | None = None
+    blob_bytes_max: int | None = None
+    content_bytes_max: int | None = None
+
+    @classmethod
+    def from_proto(cls, limits: pb.TenantLimits) -> TenantLimits:
+        """Return the value of a message."""
+        return cls(
+            records_max=limits.records_max if limits.HasField("records_max") else None,
+            bytes_max=limits.bytes_max if limits.HasField("bytes_max") else None,
+            blob_bytes_max=limits.blob_bytes_max if limits.HasField("blob_bytes_max") else None,
+            content_bytes_max=limits.content_bytes_max if limits.HasField("content_bytes_max") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Usage(Value):
+    """What your tenant stores, and the limits that hold for it."""
+
+    records: int
+    size_bytes: int
+    limits: TenantLimits
+
+    @classmethod
+    def from_proto(cls, usage: pb.GetUsageResponse) -> Usage:
+        """Return the value of a message."""
+        return cls(records=usage.records, size_bytes=usage.size_bytes, limits=TenantLimits.from_proto(usage.limits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tenant(Value):
+    """A tenant, what it stores, and the limits of its own."""
+
+    tenant_id: str
+    name: str
+    created_at: datetime
+    records: int = 0
+    size_bytes: int = 0
+    limits: TenantLimits = TenantLimits()
+
+    @classmethod
+    def from_proto(cls, tenant: pb.Tenant) -> Tenant:
+        """Return the value of a message."""
+        return cls(
+            tenant_id=tenant.tenant_id,
+            name=tenant.name,
+            created_at=time_of(tenant.created_at),
+            records=tenant.records,
+            size_bytes=tenant.size_bytes,
+            limits=TenantLimits.from_proto(tenant.limits),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BackgroundWork(Value):
+    """What is owed of a kind behind calls, of all tenants together."""
+
+    kind: str
+    owed: int
+    failed: int = 0  # of it: what was tried, and is tried again
+    oldest_at: datetime
+    last_error: str = ""  # of one of those that failed
+
+    @classmethod
+    def from_proto(cls, work: pb.BackgroundWork) -> BackgroundWork:
+        """Return the value of a message."""
+        return cls(
+            kind=work.kind,
+            owed=work.owed,
+            failed=work.failed,
+            oldest_at=time_of(work.oldest_at),
+            last_error=work.last_error,
+        )
+
+
+JobKind = Literal["", "sweep", "fsck"]
+JobState = Literal["", "running", "done", "failed", "lost"]
+_KINDS: dict[int, JobKind] = {pb.JOB_KIND_SWEEP: "sweep", pb.JOB_KIND_FSCK: "fsck"}
+_STATES: dict[int, JobState] = {
+    pb.JOB_STATE_RUNNING: "running",
+    pb.JOB_STATE_DONE: "done",
+    pb.JOB_STATE_FAILED: "failed",
+    pb.JOB_STATE_LOST: "lost",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Job(Value):
+    """Work that an operator started, as far as it is."""
+
+    job_id: str
+    kind: JobKind
+    state: JobState
+    started_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None = None
+    started_by: str = ""
+    error: str = ""
+    quick: bool = False
+    repair: bool = False
+    progress: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_proto(cls, job: pb.Job) -> Job:
+        """Return the value of a message."""
+        return cls(
+            job_id=job.job_id,
+            kind=_KINDS.get(job.kind, ""),
+            state=_STATES.get(job.state, ""),
+            started_at=time_of(job.started_at),
+            updated_at=time_of(job.updated_at),
+            finished_at=time_of(job.finished_at) if job.HasField("finished_at") else None,
+            started_by=job.started_by,
+            error=job.error,
+            quick=job.quick,
+            repair=job.repair,
+            progress=json.loads(job.progress_json or "{}"),
         )

@@ -1,14 +1,15 @@
 /** Nodes by the caller's own ids. */
 
-import { type CallOptions, Client } from "../client.js";
+import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import type { NodeName } from "../names.js";
+import { ObservedClient } from "../observing.js";
 import { Rows, pages } from "../rows.js";
 
 const graph = pb.EntityGraph.method;
 
 /** What every call that takes a node shares. A look-up is a call of its own: who calls often keeps the id. */
-export abstract class NamedNodes extends Client {
+export abstract class NamedNodes extends ObservedClient {
   /**
    * Return the id of a node.
    *

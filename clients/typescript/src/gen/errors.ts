@@ -169,6 +169,16 @@ export class KeyNotFound extends NotFound {
   static override readonly reason: string = "KEY_NOT_FOUND";
 }
 
+/** There is no tenant of this name. */
+export class TenantNotFound extends NotFound {
+  static override readonly reason: string = "TENANT_NOT_FOUND";
+}
+
+/** No operator of the tenant started a job with this id. */
+export class JobNotFound extends NotFound {
+  static override readonly reason: string = "JOB_NOT_FOUND";
+}
+
 /** There is no MCP server with this id. */
 export class McpServerNotFound extends NotFound {
   static override readonly reason: string = "MCP_SERVER_NOT_FOUND";
@@ -285,6 +295,11 @@ export class LogMoved extends Aborted {
 export class FailedPrecondition extends ContextKeepError {
   static override readonly code: StatusCode = "FAILED_PRECONDITION";
   static override readonly reason: string = "FAILED_PRECONDITION";
+}
+
+/** A job of this kind runs: it is named. */
+export class JobRunning extends FailedPrecondition {
+  static override readonly reason: string = "JOB_RUNNING";
 }
 
 /** The service has no key to store secrets by: its operator sets SECRETS_KEY. */

@@ -26,8 +26,11 @@ if _version_not_supported:
 
 
 class AdministrationStub:
-    """What administrators of a tenant do, so that nothing that they look with needs a database. Every RPC needs the scope `admin`, and is about
-    the caller's tenant, within the bounds of its key: what is outside of them is answered as what never was.
+    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+
+    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
+    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
 
     def __init__(self, channel):
@@ -56,11 +59,54 @@ class AdministrationStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsResponse.FromString,
                 _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/GetUsage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageResponse.FromString,
+                _registered_method=True)
+        self.ListTenants = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/ListTenants',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsResponse.FromString,
+                _registered_method=True)
+        self.SetTenantLimits = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/SetTenantLimits',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsResponse.FromString,
+                _registered_method=True)
+        self.ListBackgroundWork = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/ListBackgroundWork',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkResponse.FromString,
+                _registered_method=True)
+        self.RetryBackgroundWork = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/RetryBackgroundWork',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkResponse.FromString,
+                _registered_method=True)
+        self.StartJob = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/StartJob',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobResponse.FromString,
+                _registered_method=True)
+        self.GetJob = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/GetJob',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobResponse.FromString,
+                _registered_method=True)
+        self.ListJobs = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/ListJobs',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsResponse.FromString,
+                _registered_method=True)
 
 
 class AdministrationServicer:
-    """What administrators of a tenant do, so that nothing that they look with needs a database. Every RPC needs the scope `admin`, and is about
-    the caller's tenant, within the bounds of its key: what is outside of them is answered as what never was.
+    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+
+    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
+    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
 
     def ListKeys(self, request, context):
@@ -106,6 +152,72 @@ class AdministrationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetUsage(self, request, context):
+        """Answers what the tenant stores, and what it may store; of the limits those that hold, whether they are its own or the settings'.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTenants(self, request, context):
+        """Lists all tenants by id, with what each stores and the limits of its own.
+
+        Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetTenantLimits(self, request, context):
+        """Says what a tenant may store: the limits that `update_mask` names, and no others. The services follow within seconds; what it stores already stays.
+
+        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBackgroundWork(self, request, context):
+        """Lists what is owed behind calls, by kind, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
+        said where it belongs, such as `text_error` of a record.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetryBackgroundWork(self, request, context):
+        """Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 at most. Again is harmless.
+
+        Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StartJob(self, request, context):
+        """Starts a job, and answers at once: the process that took the call does it, one of a kind at a time, and says once a second how far it is. A job whose
+        process ends is LOST, and started again by hand: what is done is done.
+
+        Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetJob(self, request, context):
+        """Reads a job that an operator of the caller's tenant started, whichever process does it. Reasons: JOB_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListJobs(self, request, context):
+        """Lists them, the newest first; the last 1,000 are kept. Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdministrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -129,6 +241,46 @@ def add_AdministrationServicer_to_server(servicer, server):
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsResponse.SerializeToString,
             ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageResponse.SerializeToString,
+            ),
+            'ListTenants': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTenants,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsResponse.SerializeToString,
+            ),
+            'SetTenantLimits': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetTenantLimits,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsResponse.SerializeToString,
+            ),
+            'ListBackgroundWork': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBackgroundWork,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkResponse.SerializeToString,
+            ),
+            'RetryBackgroundWork': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryBackgroundWork,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkResponse.SerializeToString,
+            ),
+            'StartJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartJob,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobResponse.SerializeToString,
+            ),
+            'GetJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetJob,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobResponse.SerializeToString,
+            ),
+            'ListJobs': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListJobs,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'contextkeep.context.v1.Administration', rpc_method_handlers)
@@ -138,8 +290,11 @@ def add_AdministrationServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class Administration:
-    """What administrators of a tenant do, so that nothing that they look with needs a database. Every RPC needs the scope `admin`, and is about
-    the caller's tenant, within the bounds of its key: what is outside of them is answered as what never was.
+    """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+
+    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
+    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
 
     @staticmethod
@@ -240,6 +395,222 @@ class Administration:
             '/contextkeep.context.v1.Administration/ListAdministrativeCalls',
             contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_administration__pb2.ListAdministrativeCallsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/GetUsage',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTenants(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/ListTenants',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListTenantsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetTenantLimits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/SetTenantLimits',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.SetTenantLimitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBackgroundWork(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/ListBackgroundWork',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListBackgroundWorkResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryBackgroundWork(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/RetryBackgroundWork',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.RetryBackgroundWorkResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/StartJob',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.StartJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/GetJob',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListJobs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/ListJobs',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.ListJobsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,6 +14,7 @@ from contextkeep.client.aio.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
 from contextkeep.client.aio.context.mcp_servers import McpServerCalls
 from contextkeep.client.aio.context.memories import MemoryCalls
+from contextkeep.client.aio.context.operations import OperationCalls
 from contextkeep.client.aio.context.query import QueryCalls
 from contextkeep.client.aio.context.records import RecordCalls
 from contextkeep.client.aio.context.search import SearchCalls
@@ -23,12 +24,14 @@ from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.client.aio.context.wiki import WikiCalls
 from contextkeep.client.aio.context.windows import WindowCalls
+from contextkeep.client.aio.observing import ObservingCalls
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
@@ -53,6 +56,8 @@ class AsyncContextClient(
     MappingCalls,
     ToolCalls,
     AdministrationCalls,
+    OperationCalls,
+    ObservingCalls,
 ):
     """Working memory, contexts and chat history.
 
@@ -98,6 +103,7 @@ class AsyncContextClient(
                 ContextQueryStub,
                 ToolsStub,
                 AdministrationStub,
+                ObservingStub,
             ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,

@@ -12,11 +12,21 @@ from contextkeep.client.aio.entity.nodes import NodeCalls
 from contextkeep.client.aio.entity.progress import ProgressCalls
 from contextkeep.client.aio.entity.search import SearchCalls
 from contextkeep.client.aio.entity.traversal import TraversalCalls
+from contextkeep.client.aio.observing import ObservingCalls
+from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
 class AsyncEntityClient(
-    MessageCalls, NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls
+    MessageCalls,
+    NodeCalls,
+    EdgeCalls,
+    GraphCalls,
+    ProgressCalls,
+    EmbeddingCalls,
+    SearchCalls,
+    TraversalCalls,
+    ObservingCalls,
 ):
     """The entity graph: nodes and typed edges.
 
@@ -51,7 +61,7 @@ class AsyncEntityClient(
         connection = io.Connection(
             base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
             service="entity-service",
-            stubs=[EntityGraphStub],
+            stubs=[EntityGraphStub, ObservingStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

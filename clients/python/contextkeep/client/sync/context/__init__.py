@@ -15,6 +15,7 @@ from contextkeep.client.sync.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
 from contextkeep.client.sync.context.mcp_servers import McpServerCalls
 from contextkeep.client.sync.context.memories import MemoryCalls
+from contextkeep.client.sync.context.operations import OperationCalls
 from contextkeep.client.sync.context.query import QueryCalls
 from contextkeep.client.sync.context.records import RecordCalls
 from contextkeep.client.sync.context.search import SearchCalls
@@ -24,12 +25,14 @@ from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
 from contextkeep.client.sync.context.wiki import WikiCalls
 from contextkeep.client.sync.context.windows import WindowCalls
+from contextkeep.client.sync.observing import ObservingCalls
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
+from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
@@ -54,6 +57,8 @@ class ContextClient(
     MappingCalls,
     ToolCalls,
     AdministrationCalls,
+    OperationCalls,
+    ObservingCalls,
 ):
     """Working memory, contexts and chat history.
 
@@ -99,6 +104,7 @@ class ContextClient(
                 ContextQueryStub,
                 ToolsStub,
                 AdministrationStub,
+                ObservingStub,
             ],
             root_certificates=root_certificates,
             client_certificate=client_certificate,

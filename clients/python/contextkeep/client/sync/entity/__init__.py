@@ -13,11 +13,21 @@ from contextkeep.client.sync.entity.nodes import NodeCalls
 from contextkeep.client.sync.entity.progress import ProgressCalls
 from contextkeep.client.sync.entity.search import SearchCalls
 from contextkeep.client.sync.entity.traversal import TraversalCalls
+from contextkeep.client.sync.observing import ObservingCalls
+from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
 class EntityClient(
-    MessageCalls, NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls
+    MessageCalls,
+    NodeCalls,
+    EdgeCalls,
+    GraphCalls,
+    ProgressCalls,
+    EmbeddingCalls,
+    SearchCalls,
+    TraversalCalls,
+    ObservingCalls,
 ):
     """The entity graph: nodes and typed edges.
 
@@ -52,7 +62,7 @@ class EntityClient(
         connection = io.Connection(
             base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
             service="entity-service",
-            stubs=[EntityGraphStub],
+            stubs=[EntityGraphStub, ObservingStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

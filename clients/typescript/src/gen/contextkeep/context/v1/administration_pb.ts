@@ -2,17 +2,17 @@
 // @generated from file contextkeep/context/v1/administration.proto (package contextkeep.context.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file contextkeep/context/v1/administration.proto.
  */
 export const file_contextkeep_context_v1_administration: GenFile = /*@__PURE__*/
-  fileDesc("Citjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FkbWluaXN0cmF0aW9uLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIoIDCgZBcGlLZXkSDgoGcHJlZml4GAEgASgJEg8KB3N1YmplY3QYAiABKAkSDgoGc2NvcGVzGAMgAygJEg8KB3VzZXJfaWQYBCABKAkSEAoIYWdlbnRfaWQYBSABKAkSDwoHYXBwX2lkcxgGIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYByABKAkSEwoLZ3JhcGhfbmFtZXMYCCADKAkSEgoKY29udGV4dF9pZBgJIAEoCRIPCgdtYWRlX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKCEtleUlucHV0Eg8KB3N1YmplY3QYASABKAkSDgoGc2NvcGVzGAIgAygJEg8KB3VzZXJfaWQYAyABKAkSEAoIYWdlbnRfaWQYBCABKAkSDwoHYXBwX2lkcxgFIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSEwoLZ3JhcGhfbmFtZXMYByADKAkSDQoFdHRsX3MYCCABKAMi5wEKEkFkbWluaXN0cmF0aXZlQ2FsbBIPCgdjYWxsX2lkGAEgASgJEi0KCWNhbGxlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAMgASgJEg0KBXNjb3BlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHc3ViamVjdBgHIAEoCRIPCgd1c2VyX2lkGAggASgJEhAKCGFnZW50X2lkGAkgASgJEgwKBHBlZXIYCiABKAkSEAoIaWRzX2pzb24YCyABKAkiTAoPTGlzdEtleXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWQoQTGlzdEtleXNSZXNwb25zZRIsCgRrZXlzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKEENyZWF0ZUtleVJlcXVlc3QSLQoDa2V5GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5LZXlJbnB1dCIwChFDcmVhdGVLZXlSZXNwb25zZRILCgNrZXkYASABKAkSDgoGcHJlZml4GAIgASgJIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGcHJlZml4GAEgASgJIhMKEVJldm9rZUtleVJlc3BvbnNlIlgKHkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJInUKH0xpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVzcG9uc2USOQoFY2FsbHMYASADKAsyKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFkbWluaXN0cmF0aXZlQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyygMKDkFkbWluaXN0cmF0aW9uEmIKCExpc3RLZXlzEicuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0S2V5c1JlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RLZXlzUmVzcG9uc2UiA5ACARJgCglDcmVhdGVLZXkSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNyZWF0ZUtleVJlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNyZWF0ZUtleVJlc3BvbnNlEmAKCVJldm9rZUtleRIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV2b2tlS2V5UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV2b2tlS2V5UmVzcG9uc2USjwEKF0xpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzEjYuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QWRtaW5pc3RyYXRpdmVDYWxsc1JlcXVlc3QaNy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Citjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FkbWluaXN0cmF0aW9uLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIoIDCgZBcGlLZXkSDgoGcHJlZml4GAEgASgJEg8KB3N1YmplY3QYAiABKAkSDgoGc2NvcGVzGAMgAygJEg8KB3VzZXJfaWQYBCABKAkSEAoIYWdlbnRfaWQYBSABKAkSDwoHYXBwX2lkcxgGIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYByABKAkSEwoLZ3JhcGhfbmFtZXMYCCADKAkSEgoKY29udGV4dF9pZBgJIAEoCRIPCgdtYWRlX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKCEtleUlucHV0Eg8KB3N1YmplY3QYASABKAkSDgoGc2NvcGVzGAIgAygJEg8KB3VzZXJfaWQYAyABKAkSEAoIYWdlbnRfaWQYBCABKAkSDwoHYXBwX2lkcxgFIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSEwoLZ3JhcGhfbmFtZXMYByADKAkSDQoFdHRsX3MYCCABKAMi5wEKEkFkbWluaXN0cmF0aXZlQ2FsbBIPCgdjYWxsX2lkGAEgASgJEi0KCWNhbGxlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAMgASgJEg0KBXNjb3BlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHc3ViamVjdBgHIAEoCRIPCgd1c2VyX2lkGAggASgJEhAKCGFnZW50X2lkGAkgASgJEgwKBHBlZXIYCiABKAkSEAoIaWRzX2pzb24YCyABKAkiTAoPTGlzdEtleXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWQoQTGlzdEtleXNSZXNwb25zZRIsCgRrZXlzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKEENyZWF0ZUtleVJlcXVlc3QSLQoDa2V5GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5LZXlJbnB1dCIwChFDcmVhdGVLZXlSZXNwb25zZRILCgNrZXkYASABKAkSDgoGcHJlZml4GAIgASgJIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGcHJlZml4GAEgASgJIhMKEVJldm9rZUtleVJlc3BvbnNlIlgKHkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJInUKH0xpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVzcG9uc2USOQoFY2FsbHMYASADKAsyKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFkbWluaXN0cmF0aXZlQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkixAEKDFRlbmFudExpbWl0cxIYCgtyZWNvcmRzX21heBgBIAEoA0gAiAEBEhYKCWJ5dGVzX21heBgCIAEoA0gBiAEBEhsKDmJsb2JfYnl0ZXNfbWF4GAMgASgDSAKIAQESHgoRY29udGVudF9ieXRlc19tYXgYBCABKANIA4gBAUIOCgxfcmVjb3Jkc19tYXhCDAoKX2J5dGVzX21heEIRCg9fYmxvYl9ieXRlc19tYXhCFAoSX2NvbnRlbnRfYnl0ZXNfbWF4IhEKD0dldFVzYWdlUmVxdWVzdCJtChBHZXRVc2FnZVJlc3BvbnNlEg8KB3JlY29yZHMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxI0CgZsaW1pdHMYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudExpbWl0cyK0AQoGVGVuYW50EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3JlY29yZHMYBCABKAMSEgoKc2l6ZV9ieXRlcxgFIAEoAxI0CgZsaW1pdHMYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudExpbWl0cyI7ChJMaXN0VGVuYW50c1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiXwoTTGlzdFRlbmFudHNSZXNwb25zZRIvCgd0ZW5hbnRzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5UZW5hbnQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIo8BChZTZXRUZW5hbnRMaW1pdHNSZXF1ZXN0Eg4KBnRlbmFudBgBIAEoCRI0CgZsaW1pdHMYAiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudExpbWl0cxIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siSQoXU2V0VGVuYW50TGltaXRzUmVzcG9uc2USLgoGdGVuYW50GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5UZW5hbnQifwoOQmFja2dyb3VuZFdvcmsSDAoEa2luZBgBIAEoCRIMCgRvd2VkGAIgASgDEg4KBmZhaWxlZBgDIAEoAxItCglvbGRlc3RfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmxhc3RfZXJyb3IYBSABKAkiGwoZTGlzdEJhY2tncm91bmRXb3JrUmVxdWVzdCJSChpMaXN0QmFja2dyb3VuZFdvcmtSZXNwb25zZRI0CgR3b3JrGAEgAygLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5CYWNrZ3JvdW5kV29yayIqChpSZXRyeUJhY2tncm91bmRXb3JrUmVxdWVzdBIMCgRraW5kGAEgASgJIi4KG1JldHJ5QmFja2dyb3VuZFdvcmtSZXNwb25zZRIPCgdyZXRyaWVkGAEgASgDIt8CCgNKb2ISDgoGam9iX2lkGAEgASgJEi0KBGtpbmQYAiABKA4yHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYktpbmQSLwoFc3RhdGUYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYlN0YXRlEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzdGFydGVkX2J5GAcgASgJEg0KBWVycm9yGAggASgJEg0KBXF1aWNrGAkgASgIEg4KBnJlcGFpchgKIAEoCBIVCg1wcm9ncmVzc19qc29uGAsgASgJIl8KD1N0YXJ0Sm9iUmVxdWVzdBItCgRraW5kGAEgASgOMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5Kb2JLaW5kEg0KBXF1aWNrGAIgASgIEg4KBnJlcGFpchgDIAEoCCI8ChBTdGFydEpvYlJlc3BvbnNlEigKA2pvYhgBIAEoCzIbLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIjoKDkdldEpvYlJlc3BvbnNlEigKA2pvYhgBIAEoCzIbLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iIjgKD0xpc3RKb2JzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJWChBMaXN0Sm9ic1Jlc3BvbnNlEikKBGpvYnMYASADKAsyGy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqSgoHSm9iS2luZBIYChRKT0JfS0lORF9VTlNQRUNJRklFRBAAEhIKDkpPQl9LSU5EX1NXRUVQEAESEQoNSk9CX0tJTkRfRlNDSxACKnoKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUpPQl9TVEFURV9SVU5OSU5HEAESEgoOSk9CX1NUQVRFX0RPTkUQAhIUChBKT0JfU1RBVEVfRkFJTEVEEAMSEgoOSk9CX1NUQVRFX0xPU1QQBDKzCgoOQWRtaW5pc3RyYXRpb24SYgoITGlzdEtleXMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RLZXlzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEtleXNSZXNwb25zZSIDkAIBEmAKCUNyZWF0ZUtleRIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoJUmV2b2tlS2V5EiguY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXNwb25zZRKPAQoXTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHMSNi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBo3LmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHNSZXNwb25zZSIDkAIBEmIKCEdldFVzYWdlEicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRVc2FnZVJlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFVzYWdlUmVzcG9uc2UiA5ACARJrCgtMaXN0VGVuYW50cxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFRlbmFudHNSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0VGVuYW50c1Jlc3BvbnNlIgOQAgEScgoPU2V0VGVuYW50TGltaXRzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXNwb25zZRKAAQoSTGlzdEJhY2tncm91bmRXb3JrEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXNwb25zZSIDkAIBEn4KE1JldHJ5QmFja2dyb3VuZFdvcmsSMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldHJ5QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjMuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyeUJhY2tncm91bmRXb3JrUmVzcG9uc2USXQoIU3RhcnRKb2ISJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXJ0Sm9iUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhcnRKb2JSZXNwb25zZRJcCgZHZXRKb2ISJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlc3BvbnNlIgOQAgESYgoITGlzdEpvYnMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RKb2JzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEpvYnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * A key, without what it is.
@@ -183,7 +183,7 @@ export const KeyInputSchema: GenMessage<KeyInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_administration, 1);
 
 /**
- * A call that needed the scope `admin`.
+ * A call that needed the scope `admin`, or `operator`.
  *
  * @generated from message contextkeep.context.v1.AdministrativeCall
  */
@@ -443,8 +443,607 @@ export const ListAdministrativeCallsResponseSchema: GenMessage<ListAdministrativ
   messageDesc(file_contextkeep_context_v1_administration, 10);
 
 /**
- * What administrators of a tenant do, so that nothing that they look with needs a database. Every RPC needs the scope `admin`, and is about
- * the caller's tenant, within the bounds of its key: what is outside of them is answered as what never was.
+ * What a tenant may store. Unset: of a tenant, what the settings say; of GetUsage, any number.
+ *
+ * @generated from message contextkeep.context.v1.TenantLimits
+ */
+export type TenantLimits = Message<"contextkeep.context.v1.TenantLimits"> & {
+  /**
+   * Archived ones count, too.
+   *
+   * @generated from field: optional int64 records_max = 1;
+   */
+  recordsMax?: bigint | undefined;
+
+  /**
+   * Of all contents and unfinished uploads.
+   *
+   * @generated from field: optional int64 bytes_max = 2;
+   */
+  bytesMax?: bigint | undefined;
+
+  /**
+   * Of one blob; at least 1, as the next one.
+   *
+   * @generated from field: optional int64 blob_bytes_max = 3;
+   */
+  blobBytesMax?: bigint | undefined;
+
+  /**
+   * Of one inline content; no more than the setting counts.
+   *
+   * @generated from field: optional int64 content_bytes_max = 4;
+   */
+  contentBytesMax?: bigint | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TenantLimits.
+ * Use `create(TenantLimitsSchema)` to create a new message.
+ */
+export const TenantLimitsSchema: GenMessage<TenantLimits> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 11);
+
+/**
+ * @generated from message contextkeep.context.v1.GetUsageRequest
+ */
+export type GetUsageRequest = Message<"contextkeep.context.v1.GetUsageRequest"> & {
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetUsageRequest.
+ * Use `create(GetUsageRequestSchema)` to create a new message.
+ */
+export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 12);
+
+/**
+ * @generated from message contextkeep.context.v1.GetUsageResponse
+ */
+export type GetUsageResponse = Message<"contextkeep.context.v1.GetUsageResponse"> & {
+  /**
+   * @generated from field: int64 records = 1;
+   */
+  records: bigint;
+
+  /**
+   * @generated from field: int64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TenantLimits limits = 3;
+   */
+  limits?: TenantLimits | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetUsageResponse.
+ * Use `create(GetUsageResponseSchema)` to create a new message.
+ */
+export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 13);
+
+/**
+ * @generated from message contextkeep.context.v1.Tenant
+ */
+export type Tenant = Message<"contextkeep.context.v1.Tenant"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: int64 records = 4;
+   */
+  records: bigint;
+
+  /**
+   * @generated from field: int64 size_bytes = 5;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * Its own.
+   *
+   * @generated from field: contextkeep.context.v1.TenantLimits limits = 6;
+   */
+  limits?: TenantLimits | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Tenant.
+ * Use `create(TenantSchema)` to create a new message.
+ */
+export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 14);
+
+/**
+ * @generated from message contextkeep.context.v1.ListTenantsRequest
+ */
+export type ListTenantsRequest = Message<"contextkeep.context.v1.ListTenantsRequest"> & {
+  /**
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListTenantsRequest.
+ * Use `create(ListTenantsRequestSchema)` to create a new message.
+ */
+export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 15);
+
+/**
+ * @generated from message contextkeep.context.v1.ListTenantsResponse
+ */
+export type ListTenantsResponse = Message<"contextkeep.context.v1.ListTenantsResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.Tenant tenants = 1;
+   */
+  tenants: Tenant[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListTenantsResponse.
+ * Use `create(ListTenantsResponseSchema)` to create a new message.
+ */
+export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 16);
+
+/**
+ * @generated from message contextkeep.context.v1.SetTenantLimitsRequest
+ */
+export type SetTenantLimitsRequest = Message<"contextkeep.context.v1.SetTenantLimitsRequest"> & {
+  /**
+   * By its name.
+   *
+   * @generated from field: string tenant = 1;
+   */
+  tenant: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TenantLimits limits = 2;
+   */
+  limits?: TenantLimits | undefined;
+
+  /**
+   * Of "records_max", "bytes_max", "blob_bytes_max", "content_bytes_max". One that is named and unset is what the settings say again.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SetTenantLimitsRequest.
+ * Use `create(SetTenantLimitsRequestSchema)` to create a new message.
+ */
+export const SetTenantLimitsRequestSchema: GenMessage<SetTenantLimitsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 17);
+
+/**
+ * @generated from message contextkeep.context.v1.SetTenantLimitsResponse
+ */
+export type SetTenantLimitsResponse = Message<"contextkeep.context.v1.SetTenantLimitsResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Tenant tenant = 1;
+   */
+  tenant?: Tenant | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SetTenantLimitsResponse.
+ * Use `create(SetTenantLimitsResponseSchema)` to create a new message.
+ */
+export const SetTenantLimitsResponseSchema: GenMessage<SetTenantLimitsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 18);
+
+/**
+ * What is owed of a kind.
+ *
+ * @generated from message contextkeep.context.v1.BackgroundWork
+ */
+export type BackgroundWork = Message<"contextkeep.context.v1.BackgroundWork"> & {
+  /**
+   * "index" (vectors of records), "text" (texts of files), "records of messages", "erasures", ... New kinds may come.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: int64 owed = 2;
+   */
+  owed: bigint;
+
+  /**
+   * Of it: what was tried, and is tried again.
+   *
+   * @generated from field: int64 failed = 3;
+   */
+  failed: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp oldest_at = 4;
+   */
+  oldestAt?: Timestamp | undefined;
+
+  /**
+   * Of one of those that failed.
+   *
+   * @generated from field: string last_error = 5;
+   */
+  lastError: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.BackgroundWork.
+ * Use `create(BackgroundWorkSchema)` to create a new message.
+ */
+export const BackgroundWorkSchema: GenMessage<BackgroundWork> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 19);
+
+/**
+ * @generated from message contextkeep.context.v1.ListBackgroundWorkRequest
+ */
+export type ListBackgroundWorkRequest = Message<"contextkeep.context.v1.ListBackgroundWorkRequest"> & {
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListBackgroundWorkRequest.
+ * Use `create(ListBackgroundWorkRequestSchema)` to create a new message.
+ */
+export const ListBackgroundWorkRequestSchema: GenMessage<ListBackgroundWorkRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 20);
+
+/**
+ * @generated from message contextkeep.context.v1.ListBackgroundWorkResponse
+ */
+export type ListBackgroundWorkResponse = Message<"contextkeep.context.v1.ListBackgroundWorkResponse"> & {
+  /**
+   * A kind of which nothing is owed is not there.
+   *
+   * @generated from field: repeated contextkeep.context.v1.BackgroundWork work = 1;
+   */
+  work: BackgroundWork[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListBackgroundWorkResponse.
+ * Use `create(ListBackgroundWorkResponseSchema)` to create a new message.
+ */
+export const ListBackgroundWorkResponseSchema: GenMessage<ListBackgroundWorkResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 21);
+
+/**
+ * @generated from message contextkeep.context.v1.RetryBackgroundWorkRequest
+ */
+export type RetryBackgroundWorkRequest = Message<"contextkeep.context.v1.RetryBackgroundWorkRequest"> & {
+  /**
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RetryBackgroundWorkRequest.
+ * Use `create(RetryBackgroundWorkRequestSchema)` to create a new message.
+ */
+export const RetryBackgroundWorkRequestSchema: GenMessage<RetryBackgroundWorkRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 22);
+
+/**
+ * @generated from message contextkeep.context.v1.RetryBackgroundWorkResponse
+ */
+export type RetryBackgroundWorkResponse = Message<"contextkeep.context.v1.RetryBackgroundWorkResponse"> & {
+  /**
+   * @generated from field: int64 retried = 1;
+   */
+  retried: bigint;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RetryBackgroundWorkResponse.
+ * Use `create(RetryBackgroundWorkResponseSchema)` to create a new message.
+ */
+export const RetryBackgroundWorkResponseSchema: GenMessage<RetryBackgroundWorkResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 23);
+
+/**
+ * @generated from message contextkeep.context.v1.Job
+ */
+export type Job = Message<"contextkeep.context.v1.Job"> & {
+  /**
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.JobKind kind = 2;
+   */
+  kind: JobKind;
+
+  /**
+   * @generated from field: contextkeep.context.v1.JobState state = 3;
+   */
+  state: JobState;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp started_at = 4;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp updated_at = 5;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp finished_at = 6;
+   */
+  finishedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string started_by = 7;
+   */
+  startedBy: string;
+
+  /**
+   * @generated from field: string error = 8;
+   */
+  error: string;
+
+  /**
+   * As of StartJobRequest.
+   *
+   * @generated from field: bool quick = 9;
+   */
+  quick: boolean;
+
+  /**
+   * @generated from field: bool repair = 10;
+   */
+  repair: boolean;
+
+  /**
+   * How far it is: an object of numbers; of a check that is over also the first 50 `problems`.
+   *
+   * @generated from field: string progress_json = 11;
+   */
+  progressJson: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Job.
+ * Use `create(JobSchema)` to create a new message.
+ */
+export const JobSchema: GenMessage<Job> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 24);
+
+/**
+ * @generated from message contextkeep.context.v1.StartJobRequest
+ */
+export type StartJobRequest = Message<"contextkeep.context.v1.StartJobRequest"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.JobKind kind = 1;
+   */
+  kind: JobKind;
+
+  /**
+   * Of a check: read the last MiB of each blob, not all of it.
+   *
+   * @generated from field: bool quick = 2;
+   */
+  quick: boolean;
+
+  /**
+   * Of a check: mend what can be mended; bytes are never removed at once.
+   *
+   * @generated from field: bool repair = 3;
+   */
+  repair: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.StartJobRequest.
+ * Use `create(StartJobRequestSchema)` to create a new message.
+ */
+export const StartJobRequestSchema: GenMessage<StartJobRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 25);
+
+/**
+ * @generated from message contextkeep.context.v1.StartJobResponse
+ */
+export type StartJobResponse = Message<"contextkeep.context.v1.StartJobResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Job job = 1;
+   */
+  job?: Job | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.StartJobResponse.
+ * Use `create(StartJobResponseSchema)` to create a new message.
+ */
+export const StartJobResponseSchema: GenMessage<StartJobResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 26);
+
+/**
+ * @generated from message contextkeep.context.v1.GetJobRequest
+ */
+export type GetJobRequest = Message<"contextkeep.context.v1.GetJobRequest"> & {
+  /**
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetJobRequest.
+ * Use `create(GetJobRequestSchema)` to create a new message.
+ */
+export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 27);
+
+/**
+ * @generated from message contextkeep.context.v1.GetJobResponse
+ */
+export type GetJobResponse = Message<"contextkeep.context.v1.GetJobResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Job job = 1;
+   */
+  job?: Job | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetJobResponse.
+ * Use `create(GetJobResponseSchema)` to create a new message.
+ */
+export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 28);
+
+/**
+ * @generated from message contextkeep.context.v1.ListJobsRequest
+ */
+export type ListJobsRequest = Message<"contextkeep.context.v1.ListJobsRequest"> & {
+  /**
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListJobsRequest.
+ * Use `create(ListJobsRequestSchema)` to create a new message.
+ */
+export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 29);
+
+/**
+ * @generated from message contextkeep.context.v1.ListJobsResponse
+ */
+export type ListJobsResponse = Message<"contextkeep.context.v1.ListJobsResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.Job jobs = 1;
+   */
+  jobs: Job[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListJobsResponse.
+ * Use `create(ListJobsResponseSchema)` to create a new message.
+ */
+export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 30);
+
+/**
+ * @generated from enum contextkeep.context.v1.JobKind
+ */
+export enum JobKind {
+  /**
+   * @generated from enum value: JOB_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Purges what is past its time, and removes bytes that nobody may read: what the services do by themselves, now.
+   *
+   * @generated from enum value: JOB_KIND_SWEEP = 1;
+   */
+  SWEEP = 1,
+
+  /**
+   * Compares rows with stored bytes, in both directions.
+   *
+   * @generated from enum value: JOB_KIND_FSCK = 2;
+   */
+  FSCK = 2,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.JobKind.
+ */
+export const JobKindSchema: GenEnum<JobKind> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_administration, 0);
+
+/**
+ * @generated from enum contextkeep.context.v1.JobState
+ */
+export enum JobState {
+  /**
+   * @generated from enum value: JOB_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: JOB_STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * @generated from enum value: JOB_STATE_DONE = 2;
+   */
+  DONE = 2,
+
+  /**
+   * `error` says why.
+   *
+   * @generated from enum value: JOB_STATE_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * Its process has said nothing for a minute: it is gone.
+   *
+   * @generated from enum value: JOB_STATE_LOST = 4;
+   */
+  LOST = 4,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.JobState.
+ */
+export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_administration, 1);
+
+/**
+ * What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
+ *
+ * The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
+ * what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+ * on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
  *
  * @generated from service contextkeep.context.v1.Administration
  */
@@ -503,6 +1102,96 @@ export const Administration: GenService<{
     methodKind: "unary";
     input: typeof ListAdministrativeCallsRequestSchema;
     output: typeof ListAdministrativeCallsResponseSchema;
+  },
+  /**
+   * Answers what the tenant stores, and what it may store; of the limits those that hold, whether they are its own or the settings'.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * Lists all tenants by id, with what each stores and the limits of its own.
+   *
+   * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.ListTenants
+   */
+  listTenants: {
+    methodKind: "unary";
+    input: typeof ListTenantsRequestSchema;
+    output: typeof ListTenantsResponseSchema;
+  },
+  /**
+   * Says what a tenant may store: the limits that `update_mask` names, and no others. The services follow within seconds; what it stores already stays.
+   *
+   * Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.SetTenantLimits
+   */
+  setTenantLimits: {
+    methodKind: "unary";
+    input: typeof SetTenantLimitsRequestSchema;
+    output: typeof SetTenantLimitsResponseSchema;
+  },
+  /**
+   * Lists what is owed behind calls, by kind, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
+   * said where it belongs, such as `text_error` of a record.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.ListBackgroundWork
+   */
+  listBackgroundWork: {
+    methodKind: "unary";
+    input: typeof ListBackgroundWorkRequestSchema;
+    output: typeof ListBackgroundWorkResponseSchema;
+  },
+  /**
+   * Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 at most. Again is harmless.
+   *
+   * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.RetryBackgroundWork
+   */
+  retryBackgroundWork: {
+    methodKind: "unary";
+    input: typeof RetryBackgroundWorkRequestSchema;
+    output: typeof RetryBackgroundWorkResponseSchema;
+  },
+  /**
+   * Starts a job, and answers at once: the process that took the call does it, one of a kind at a time, and says once a second how far it is. A job whose
+   * process ends is LOST, and started again by hand: what is done is done.
+   *
+   * Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.StartJob
+   */
+  startJob: {
+    methodKind: "unary";
+    input: typeof StartJobRequestSchema;
+    output: typeof StartJobResponseSchema;
+  },
+  /**
+   * Reads a job that an operator of the caller's tenant started, whichever process does it. Reasons: JOB_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.GetJob
+   */
+  getJob: {
+    methodKind: "unary";
+    input: typeof GetJobRequestSchema;
+    output: typeof GetJobResponseSchema;
+  },
+  /**
+   * Lists them, the newest first; the last 1,000 are kept. Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.ListJobs
+   */
+  listJobs: {
+    methodKind: "unary";
+    input: typeof ListJobsRequestSchema;
+    output: typeof ListJobsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_administration, 0);

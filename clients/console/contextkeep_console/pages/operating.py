@@ -1,0 +1,184 @@
+"""Operating: tenants and their limits, what is owed in the background, and jobs; for keys with the scope operator."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Literal
+
+from starlette.responses import Response
+
+from contextkeep import Job, Tenant
+from contextkeep.errors import InvalidArgument
+from contextkeep_console import code
+from contextkeep_console.pages.access import TABS
+from contextkeep_console.pages.overview import owed as owed_in_background
+from contextkeep_console.rendering import path
+from contextkeep_console.tables import Column, Table
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, take
+
+LIMITS = (
+    ("records_max", "records", "Records, archived ones too"),
+    ("bytes_max", "bytes", "Bytes of all records"),
+    ("blob_bytes_max", "blob_bytes", "Bytes of one blob"),
+    ("content_bytes_max", "content_bytes", "Bytes of one inline content"),
+)
+_UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_JOBS_SHOWN = 20
+
+
+async def tenants(visit: Visit) -> Response:
+    """List the tenants, and show the form for the limits of one."""
+
+    async def found() -> Table:
+        rows: list[Tenant]
+        rows, has_more = await take(visit.context.list_tenants(), visit.limit)
+        return Table(
+            name="tenants",
+            title="Tenants",
+            columns=_TENANTS,
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "operating_tenants.html",
+        here="access",
+        title="Tenants and limits",
+        tabs=TABS,
+        tab="/access/tenants",
+        listed=listed,
+        tenants=listed.value,
+        limits=LIMITS,
+        code=code.Code(python=code.python_each("context", "list_tenants"), shell=code.shell("operator", "tenants")),
+        set_code=code.Code(
+            python=code.python("context", "set_tenant_limits", "acme", records_max=100_000, bytes_max=50 * 2**30),
+            shell=code.shell("operator", "limits", "acme", records="100000", bytes="50GiB"),
+        ),
+    )
+
+
+def _limit(name: str) -> Column:
+    return Column(name=name.replace("_", " ") + " at most", value=lambda one: getattr(one.limits, f"{name}_max"))
+
+
+_TENANTS = (
+    Column(name="tenant", value=lambda one: one.name),
+    Column(name="records", value=lambda one: one.records, kind="number"),
+    Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+    *(_limit(name) for _, name, _ in LIMITS),
+    Column(name="made", value=lambda one: one.created_at, kind="time", is_minor=True),
+)
+
+
+async def limit(visit: Visit) -> Response:
+    """Say what a tenant may store."""
+    form = await visit.form()
+    tenant = str(form.get("tenant", "")).strip()
+    said = {limit: str(form.get(name, "")).strip() for limit, name, _ in LIMITS}
+    changed = await visit.context.set_tenant_limits(
+        tenant,
+        **{limit: _number(limit, text) for limit, text in said.items() if text},
+    )
+    return visit.redirect("/access/tenants", f"{changed.name} has new limits; the services follow within seconds.")
+
+
+def _number(limit: str, text: str) -> int | None:
+    if text == "default":
+        return None
+    match = re.fullmatch(r"(\d{1,18})\s*([kmgt]ib|)", text.lower())
+    if match is None:
+        raise InvalidArgument(f"{text[:40]!r} is not like 5000, 64MiB, 50GiB or default", field=limit)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+async def work(visit: Visit) -> Response:
+    """Show what is owed in the background, and the jobs."""
+    if visit.asked("part") == "jobs":
+        return visit.render("operating_jobs.html", jobs=await part(_jobs(visit)))
+    owed, jobs = await asyncio.gather(part(owed_in_background(visit)), part(_jobs(visit)))
+    return visit.render(
+        "operating_work.html",
+        here="access",
+        title="Background work",
+        tabs=TABS,
+        tab="/access/work",
+        owed=owed,
+        work=owed.value,
+        jobs=jobs,
+        job_table=jobs.value,
+        failed=[one.kind for one in owed.value.rows if one.failed] if owed.value else [],
+        code=code.Code(
+            python=code.python_each("context", "list_background_work"), shell=code.shell("operator", "work")
+        ),
+        retry_code=code.Code(
+            python=code.python("context", "retry_background_work", "index"),
+            shell=code.shell("operator", "retry", "index"),
+        ),
+        start_code=code.Code(
+            python=code.python("context", "start_job", "fsck", quick=True),
+            shell=code.shell("operator", "start", "fsck", quick=True),
+        ),
+    )
+
+
+async def _jobs(visit: Visit) -> Table:
+    rows: list[Job]
+    rows, has_more = await take(visit.context.list_jobs(), max(visit.limit, _JOBS_SHOWN))
+    return Table(
+        name="jobs",
+        title="Jobs",
+        columns=_JOBS,
+        rows=rows,
+        has_more=has_more,
+        empty="No job was started yet. A sweep removes what is due now; a check compares rows with stored bytes.",
+    )
+
+
+def _far(job: Job) -> str:
+    counted = {name: value for name, value in job.progress.items() if isinstance(value, int) and value}
+    return job.error or ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in counted.items())
+
+
+_JOBS = (
+    Column(name="job", value=lambda one: one.job_id, kind="id", link=lambda one: f"/access/jobs/{path(one.job_id)}"),
+    Column(name="kind", value=lambda one: one.kind),
+    Column(name="state", value=lambda one: one.state, kind="state"),
+    Column(name="how far", value=_far),
+    Column(name="started", value=lambda one: one.started_at, kind="time"),
+    Column(name="over", value=lambda one: one.finished_at, kind="time", is_minor=True),
+    Column(name="by", value=lambda one: one.started_by, is_minor=True),
+)
+
+
+async def job(visit: Visit) -> Response:
+    """Show a job."""
+    found = await visit.context.get_job(visit.step("job_id"))
+    return visit.render(
+        "operating_job.html",
+        here="access",
+        title=f"Job {found.kind}",
+        job=found,
+        code=code.Code(
+            python=code.python("context", "get_job", found.job_id), shell=code.shell("operator", "job", found.job_id)
+        ),
+    )
+
+
+async def retry(visit: Visit) -> Response:
+    """Try again now what has failed of a kind."""
+    kind = str((await visit.form()).get("kind", ""))
+    retried = await visit.context.retry_background_work(kind)
+    return visit.redirect("/access/work", f"{retried:,} of {kind} are tried again now.")
+
+
+async def start(visit: Visit) -> Response:
+    """Start a job."""
+    form = await visit.form()
+    kind: Literal["fsck", "sweep"] = "fsck" if form.get("kind") == "fsck" else "sweep"
+    quick, repair = (form.get(name) == "yes" for name in ("quick", "repair"))
+    started = await visit.context.start_job(kind, quick=quick, repair=repair)
+    return visit.redirect("/access/work#jobs", f"The {started.kind} has begun.")

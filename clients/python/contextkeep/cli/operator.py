@@ -1,0 +1,110 @@
+"""`contextkeep operator` and `contextkeep usage`: tenants, work in the background, and jobs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import Session, command, limit_option
+from contextkeep.cli._output import Output
+from contextkeep.values import JobKind
+
+_TENANT = ("name", "records", "size_bytes", "limits", "created_at")
+_WORK = ("kind", "owed", "failed", "oldest_at", "last_error")
+_JOB = ("job_id", "kind", "state", "started_at", "finished_at", "progress", "error")
+_UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_DEFAULT = "default"
+
+
+class _Limit(click.ParamType[Any]):
+    """A number, with a unit or without; `default` is what the settings say."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Return the number."""
+        if value == _DEFAULT:
+            return _DEFAULT
+        match = re.fullmatch(r"(\d{1,18})(KiB|MiB|GiB|TiB|)", str(value))
+        if match is None:
+            self.fail(f"{value!r} is not like 5000, 64MiB, 50GiB or default", param, ctx)
+        return int(match[1]) * _UNITS[match[2]]
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep operator work")
+def operator() -> None:
+    """What is done for all tenants; needs operator."""
+
+
+@command(name="usage", example="contextkeep usage")
+def usage(session: Session, output: Output) -> None:
+    """Show what the tenant stores, and may store; needs admin."""
+    output.one(session.context.get_usage())
+
+
+@command(limit_option(), name="tenants", group=operator, example="contextkeep operator tenants")
+def tenants(session: Session, output: Output, *, limit: int) -> None:
+    """List tenants, with what each stores."""
+    output.many(session.context.list_tenants(), *_TENANT, limit=limit)
+
+
+@command(
+    click.argument("tenant"),
+    click.option("--records", "records_max", type=_Limit(), help="Records, archived ones too; or `default`."),
+    click.option("--bytes", "bytes_max", type=_Limit(), help="Bytes of all records and unfinished uploads."),
+    click.option("--blob-bytes", "blob_bytes_max", type=_Limit(), help="Bytes of one blob."),
+    click.option("--content-bytes", "content_bytes_max", type=_Limit(), help="Bytes of one inline content."),
+    name="limits",
+    group=operator,
+    example="contextkeep operator limits default --records 100000 --bytes 50GiB --blob-bytes default",
+)
+def limits(session: Session, output: Output, *, tenant: str, **given: int | str | None) -> None:
+    """Say what a tenant may store."""
+    said = {name: None if value == _DEFAULT else value for name, value in given.items() if value is not None}
+    if not said:
+        raise click.UsageError("name a limit")
+    output.one(session.context.set_tenant_limits(tenant, **said))  # type: ignore[arg-type] # they are numbers
+
+
+@command(name="work", group=operator, example="contextkeep operator work")
+def work(session: Session, output: Output) -> None:
+    """List what is owed behind calls, by kind."""
+    output.many(session.context.list_background_work(), *_WORK)
+
+
+@command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")
+def retry(session: Session, output: Output, *, kind: str) -> None:
+    """Try again now what has failed of a kind."""
+    output.one({"kind": kind, "retried": session.context.retry_background_work(kind)})
+
+
+@command(
+    click.argument("kind", type=click.Choice(["sweep", "fsck"])),
+    click.option("--quick", is_flag=True, help="Of fsck: read the last MiB of each blob only."),
+    click.option("--repair", is_flag=True, help="Of fsck: mend what can be mended."),
+    name="start",
+    group=operator,
+    example="contextkeep operator start fsck --quick",
+)
+def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repair: bool) -> None:
+    """Start a job; `job` says how far it is."""
+    output.one(session.context.start_job(kind, quick=quick, repair=repair))
+
+
+@command(
+    click.argument("job_id"),
+    name="job",
+    group=operator,
+    example="contextkeep operator job 0197f1f2-0000-7000-8000-000000000012",
+)
+def job(session: Session, output: Output, *, job_id: str) -> None:
+    """Show a job, as far as it is."""
+    output.one(session.context.get_job(job_id))
+
+
+@command(limit_option(), name="jobs", group=operator, example="contextkeep operator jobs")
+def jobs(session: Session, output: Output, *, limit: int) -> None:
+    """List jobs, the newest first."""
+    output.many(session.context.list_jobs(), *_JOB, limit=limit)

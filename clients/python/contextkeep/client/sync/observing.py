@@ -1,0 +1,16 @@
+# Generated from aio/observing.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""How the process that answers does: of both services."""
+
+from __future__ import annotations
+
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import observing_pb2 as pb
+from contextkeep.values import RecentCalls
+
+
+class ObservingCalls(Client):
+    """The RPC of a service about itself."""
+
+    def get_recent_calls(self, *, timeout_s: float | None = None) -> RecentCalls:
+        """Return the calls of your tenant to the process that answers, minute by minute, of the last hour."""
+        return RecentCalls.from_proto(self.call("GetRecentCalls", pb.GetRecentCallsRequest(), timeout_s=timeout_s))

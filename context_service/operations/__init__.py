@@ -1,0 +1,1 @@
+"""What operators do for all tenants, over gRPC: limits, what is owed in the background, and jobs."""
