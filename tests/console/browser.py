@@ -70,6 +70,12 @@ class Browser:
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
 
+    def offline(self, *, is_offline: bool) -> None:
+        """Cut the line to the console, or mend it."""
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
     def sign_in(self, key: str, user: str = "") -> None:
         """Sign in on the page that is shown, as a person does."""
         if "/sign-in" not in self.driver.current_url:

@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from contextkeep import ContextClient, ContextInput, EntityClient
+from contextkeep import ContextClient, ContextInput, EntityClient, NodeInput
 from contextkeep_console.settings import Settings
 from tests.conftest import Addresses
 from tests.console import browser as browsers
@@ -262,6 +262,41 @@ def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators:
     page.driver.find_element(By.CSS_SELECTOR, "button.danger").send_keys(Keys.ENTER)
     WebDriverWait(page.driver, 20).until(lambda _: "is revoked" in page.text)
     assert key not in page.source
+    assert page.complaints() == []
+
+
+def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
+    page: Browser, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    context, _ = clients
+    context_id = context.send_message("Is anybody there?").context_id
+    page.sign_in(key)
+    page.open(f"/contexts/{context_id}")
+    page.complaints()
+    for number in range(3):
+        page.offline(is_offline=True)
+        WebDriverWait(page.driver, 20).until(lambda _: "does not answer" in page.text)
+        page.offline(is_offline=False)
+        context.send_message(f"Answer {number}.", context_id)
+        WebDriverWait(page.driver, 20).until(lambda _, said=f"Answer {number}.": said in page.text)
+    assert page.text.count("Is anybody there?") == 1
+    assert all("ERR_INTERNET_DISCONNECTED" in one for one in page.complaints())
+
+
+def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clients, key: str):
+    _, graph = clients
+    for start in range(0, 1200, 400):
+        graph.write_graph([NodeInput("Turn", name=f"turn {start + place:04}") for place in range(400)])
+    page.sign_in(key)
+    page.open("/graph?type=Turn")
+    rows = "return document.querySelectorAll('#nodes tbody tr').length"
+    ends = time.monotonic() + 30
+    while page.run(rows) < 1200:
+        page.run("window.scrollTo(0, document.body.scrollHeight)")
+        assert time.monotonic() < ends, page.run(rows)
+        time.sleep(0.1)
+    names = page.run("return [...document.querySelectorAll('#nodes tbody tr')].map((row) => row.innerText)")
+    assert len({line for row in names for line in row.split("\t") if line.startswith("turn ")}) == 1200
     assert page.complaints() == []
 
 

@@ -9,7 +9,7 @@ import json
 import httpx2 as httpx
 import pytest
 
-from contextkeep import ContextClient, ContextInput, EntityClient, MessageInput
+from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, MessageInput, NodeInput
 from contextkeep.errors import ContextNotFound, NodeNotFound
 from contextkeep_console.settings import Settings
 from tests.conftest import Addresses
@@ -20,6 +20,7 @@ from tests.fakes.mcp_server import fake_mcp
 from tests.ports import free_port
 
 WORLD_KEY = a_key()
+RING = 10_000
 NOBODYS = "0197f1f2-0000-7000-8000-000000000001"
 
 
@@ -90,6 +91,62 @@ def test_a_tool_is_approved_as_it_was_read(running: Running, visitor: Visitor, k
         assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "approved"
         client.post("/sources/tools", data={**form, "approve": "no"})
         assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "found"
+
+
+def test_a_definition_is_approved_as_it_was_read_and_its_page_is_shown(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    context, graph = clients
+    node = graph.create_node("Customer", name="Acme <b>Ltd</b>", data={"plan": "large"}).id
+    facets = [{"slug": "plan", "heading": "Plan", "kind": "operational", "text": "entity.data.plan"}]
+    context.put_definition("customers", {"node_type": "Customer", "title": "entity.name", "facets": facets})
+    client = visitor(running, key)
+    listed = client.get("/sources/definitions").text
+    assert "/sources/definitions/customers?version=1" in listed
+    form = {"token": token_of(client), "version": "1"}
+    assert client.post("/sources/definitions/customers", data={**form, "decide": "approve"}).status_code == 303
+    assert "approved" in client.get("/sources/definitions/customers?version=1").text
+    list(context.compile_pages(node_ids=[node]))
+    (page,) = context.list_compiled_pages("customers")
+    assert "Acme &lt;b&gt;" in client.get("/sources/compiled").text
+    shown = client.get(client.get("/find", params={"q": page.page_id}).headers["location"]).text
+    assert "large" in shown
+    assert f"/nodes/{node}" in shown
+    client.post("/sources/definitions/customers", data={**form, "decide": "retire"})
+    assert "retired" in client.get("/sources/definitions/customers?version=1").text
+
+
+def test_a_source_is_set_and_what_everybody_asks_is_kept_and_compared(running: Running, visitor: Visitor, key: str):
+    client = visitor(running, key)
+    form = {"token": token_of(client), "provider": "workspace"}
+    assert client.post("/sources/settings", data={**form, "is_default": "no", "deadline_ms": "1234"}).status_code == 303
+    settings = {one["provider_id"]: one for one in client.get("/sources/settings?export=json").json()}
+    assert (settings["workspace"]["is_default"], settings["workspace"]["deadline_ms"]) == (False, 1234)
+    client.post("/sources/settings", data={**form, "is_default": "reset", "deadline_ms": "reset"})
+    settings = {one["provider_id"]: one for one in client.get("/sources/settings?export=json").json()}
+    assert settings["workspace"]["deadline_ms"] != 1234
+    assert client.post("/sources/settings", data={**form, "deadline_ms": "60001"}).status_code == 400
+
+    asking = {"token": token_of(client), "question": "Where is it?", "label": "weekly"}
+    first, second = (client.post("/sources/tests", data=asking).headers["location"] for _ in range(2))
+    assert "weekly" in client.get("/sources/tests").text
+    compared = client.get(first, params={"other": second.rpartition("/")[2]})
+    assert (compared.status_code, 'class="trouble' in compared.text) == (200, False)
+    found = client.get("/find", params={"q": first.rpartition("/")[2]})
+    assert found.headers["location"] == first
+
+
+def test_a_thread_is_asked_again_and_shows_what_came(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    context, _ = clients
+    context_id = context.send_message("Is anybody there?").context_id
+    client = visitor(running, key)
+    assert f'data-live="/contexts/{context_id}?part=thread"' in client.get(f"/contexts/{context_id}").text
+    context.send_message("I am.", context_id)
+    again = client.get(f"/contexts/{context_id}?part=thread").text
+    assert "I am." in again
+    assert "<html" not in again
 
 
 def test_every_page_of_a_new_tenant_says_what_to_do(running: Running, visitor: Visitor, key: str):
@@ -259,6 +316,31 @@ def test_rules_that_are_wrong_stay_on_the_page(running: Running, visitor: Visito
 
     assert answer.status_code in {400, 404}
     assert 'class="trouble' in answer.text
+
+
+def test_a_mapping_that_would_not_end_and_a_ring_of_many_nodes_are_told_in_time(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    _, graph = clients
+    nodes = [NodeInput("Turn", data={} if place < RING - 9 else {"items": list(range(200))}) for place in range(RING)]
+    edges = [EdgeInput(one.id, nodes[place - 1].id, "Contains") for place, one in enumerate(nodes)]
+    for start in range(0, RING, 500):
+        graph.write_graph(nodes[start : start + 500])
+    for start in range(0, RING, 500):
+        graph.write_graph([], edges[start : start + 500])
+    client = visitor(running, key)
+    for path in (f"/nodes/{nodes[0].id}?depth=2", f"/history?node={nodes[0].id}", f"/memory?node={nodes[0].id}"):
+        answer = client.get(path)
+        assert answer.status_code in {200, 429}, path
+        assert answer.elapsed.total_seconds() < 12, path
+
+    items = "entity.data.items"
+    squares = f"{items}.map(a, {items}.map(b, {items}.map(c, a + b + c)))"
+    rules = {"messages": [{"role": "'user'", "content": f"string(size({squares}))"}]}
+    form = {"token": token_of(client), "rules": json.dumps(rules), "node": nodes[0].id}
+    tried = client.post("/mappings/try", data=form)
+    assert tried.elapsed.total_seconds() < 12
+    assert "the evaluation takes more than" in tried.text
 
 
 def test_a_node_is_written_changed_archived_and_deleted(running: Running, visitor: Visitor, key: str, stack: Addresses):

@@ -149,6 +149,8 @@ async def show(visit: Visit) -> Response:
     """Show a context as a thread, with its tasks, windows and index."""
     context_id = visit.step("context_id")
     found = (await visit.context.get_context(context_id, history_length=0, **visit.whose)).context
+    if visit.asked("part") == "thread":
+        return await _thread(visit, found)
     seq_to = visit.number("to", found.last_seq, 2**53) or found.last_seq
     seq_from = max(1, seq_to - MESSAGES + 1)
     messages, tasks, windows = await asyncio.gather(
@@ -191,6 +193,20 @@ async def show(visit: Visit) -> Response:
                 "context", "messages", context_id, _from=seq_from, to=seq_to, user=visit.session.subject_user_id
             ),
         ),
+    )
+
+
+async def _thread(visit: Visit, context: Context) -> Response:
+    """Show the newest of a thread, which a page that shows them asks for again."""
+    seq_from = max(1, context.last_seq - MESSAGES + 1)
+    return visit.render(
+        "thread.html",
+        context=context,
+        messages=await part(_messages(visit, context.context_id, seq_from, context.last_seq)),
+        seq_from=seq_from,
+        seq_to=context.last_seq,
+        earlier=seq_from - 1,
+        later=0,
     )
 
 

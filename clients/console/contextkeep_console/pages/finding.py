@@ -90,7 +90,23 @@ async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, 
         one = await visit.graph.get_edge(found)
         return "edge", one.edge_type, f"/edges/{found}"
 
-    kinds = (context, record, window, task, erasure, node, edge)
+    async def page() -> tuple[str, str, str]:
+        one = await visit.context.get_page(page_id=found, **whose)
+        return "page", one.title, f"/sources/pages/{found}"
+
+    async def compiled_page() -> tuple[str, str, str]:
+        one = await visit.context.get_compiled_page(found)
+        return "compiled page", one.title, f"/sources/compiled/{found}"
+
+    async def source_test() -> tuple[str, str, str]:
+        one = await visit.context.get_source_test(found)
+        return "test of the sources", one.label, f"/sources/tests/{found}"
+
+    async def job() -> tuple[str, str, str]:
+        one = await visit.context.get_job(found)
+        return "job", one.kind, f"/access/jobs/{found}"
+
+    kinds = (context, record, window, task, erasure, node, edge, page, compiled_page, source_test, job)
     return [place for place in await asyncio.gather(*map(_or_none, kinds)) if place is not None]
 
 

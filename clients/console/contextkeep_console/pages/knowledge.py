@@ -19,6 +19,10 @@ TABS = (
     ("/sources/tools", "MCP tools"),
     ("/sources/pages", "Pages"),
     ("/sources/memories", "Memories"),
+    ("/sources/definitions", "Definitions"),
+    ("/sources/compiled", "Compiled pages"),
+    ("/sources/settings", "Settings"),
+    ("/sources/tests", "Tests"),
 )
 
 

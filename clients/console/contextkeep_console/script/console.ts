@@ -76,22 +76,68 @@ function sorting(): void {
 /** Ask again for what changes by itself, while somebody looks. */
 function living(): void {
   for (const part of document.querySelectorAll<HTMLElement>("[data-live]")) {
+    let shown = "";
+    let asking = false;
     const again = async (): Promise<void> => {
-      if (document.hidden) return;
+      if (document.hidden || asking) return;
+      asking = true;
       try {
         const answer = await fetch(part.dataset["live"] as string, { redirect: "error" });
         if (!answer.ok) throw new Error(String(answer.status));
-        const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const text = await answer.text();
+        if (text === shown) return; // what somebody has opened or marked stays as it is
+        shown = text;
+        const parsed = new DOMParser().parseFromString(text, "text/html");
         part.replaceChildren(...parsed.body.childNodes);
+        times();
       } catch {
+        shown = "";
         const away = document.createElement("p");
         away.className = "trouble lost";
         away.textContent = "The console does not answer, or the session has ended. Load the page again.";
         part.replaceChildren(away);
+      } finally {
+        asking = false;
       }
     };
     window.setInterval(() => void again(), Number(part.dataset["seconds"] ?? "10") * 1000);
   }
+}
+
+/** Fetch the rows behind those of a table as somebody comes to its end, and put them there. */
+function scrolling(): void {
+  const seen = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting && target instanceof HTMLAnchorElement) void more(target);
+      }
+    },
+    { rootMargin: "600px" },
+  );
+  const more = async (link: HTMLAnchorElement): Promise<void> => {
+    seen.unobserve(link);
+    const panel = link.closest<HTMLElement>("section.panel");
+    const body = panel?.querySelector<HTMLTableSectionElement>("tbody");
+    if (!panel || !body) return;
+    try {
+      const answer = await fetch(link.href, { redirect: "error" });
+      if (!answer.ok) return; // the link stays, for who clicks it
+      const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const found = parsed.getElementById(panel.id);
+      const rows = [...(found?.querySelectorAll("tbody tr") ?? [])].slice(body.rows.length);
+      body.append(...rows);
+      const count = found?.querySelector(".count");
+      if (count) panel.querySelector(".count")?.replaceWith(count);
+      const next = found?.querySelector<HTMLElement>(".more");
+      panel.querySelector(".more")?.replaceWith(...(next ? [next] : []));
+      times();
+      const follows = next?.querySelector("a");
+      if (follows) seen.observe(follows);
+    } catch {
+      // The link stays, for who clicks it.
+    }
+  };
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("section.panel > .more a[data-more]")) seen.observe(link);
 }
 
 /** Say in a title when a time is here, not in UTC. */
@@ -148,5 +194,6 @@ keys();
 sorting();
 living();
 times();
+scrolling();
 uploads();
 returning();

@@ -1,0 +1,168 @@
+"""Definitions of pages about nodes, and the pages that were compiled by them."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from contextkeep import CompiledPage, Definition
+from contextkeep.errors import InvalidArgument
+from contextkeep_console import code
+from contextkeep_console.pages.knowledge import TABS
+from contextkeep_console.rendering import path, query
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, take
+
+
+async def definitions(visit: Visit) -> Response:
+    """List the definitions, version by version."""
+
+    async def found() -> Table:
+        rows: list[Definition]
+        rows, has_more = await take(visit.context.list_definitions(), visit.limit)
+        return Table(
+            name="definitions",
+            title="Definitions",
+            columns=(
+                Column(
+                    name="definition",
+                    value=lambda one: one.name,
+                    link=lambda one: f"/sources/definitions/{path(one.name)}{query({'version': one.version})}",
+                ),
+                Column(name="version", value=lambda one: one.version, kind="number"),
+                Column(name="state", value=lambda one: one.state, kind="state"),
+                Column(name="by", value=lambda one: one.created_by, is_minor=True),
+                Column(name="approved by", value=lambda one: one.approved_by),
+                Column(name="approved", value=lambda one: one.approved_at, kind="time", is_minor=True),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="None is defined yet. Write one with put_definition, or from a file as below, and approve it.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "knowledge.html",
+        here="sources",
+        title="Definitions",
+        tabs=TABS,
+        tab="/sources/definitions",
+        about="What a page about a node of the graph says, facet by facet; drafts until somebody approves them.",
+        form=(),
+        parts_shown=[listed],
+        definitions=listed.value,
+        code=code.Code(
+            python=code.python_each("context", "list_definitions"), shell=code.shell("knowledge", "definitions")
+        ),
+        begin=code.Code(
+            python=code.python("context", "put_definition", "customers", _EXAMPLE),
+            shell=code.shell("knowledge", "define", "customers.yaml"),
+        ),
+    )
+
+
+_EXAMPLE = {
+    "node_type": "Customer",
+    "title": "entity.name",
+    "facets": [{"slug": "plan", "heading": "Plan", "kind": "operational", "text": "entity.data.plan"}],
+}
+
+
+async def definition(visit: Visit) -> Response:
+    """Show a version of a definition, to approve or to retire."""
+    name, version = visit.step("name"), visit.number("version", 0, 2**31 - 1)
+    found = await visit.context.get_definition(name, version)
+    return visit.render(
+        "definition.html",
+        here="sources",
+        title=found.name,
+        definition=found,
+        facts=facts(
+            [
+                ("Version", found.version),
+                ("Written by", found.created_by),
+                ("Written", found.created_at),
+                ("Approved by", found.approved_by),
+                ("Approved", found.approved_at),
+                ("Retired", found.retired_at),
+            ]
+        ),
+        code=code.Code(
+            python=code.python("context", "approve_definition", found.name, found.version),
+            shell=code.shell("knowledge", "approve", found.name, version=found.version),
+        ),
+    )
+
+
+async def decide(visit: Visit) -> Response:
+    """Approve a version as it was read, or retire it."""
+    form = await visit.form()
+    name, version = visit.step("name"), str(form.get("version", ""))
+    if not version.isdecimal() or len(version) > 9:
+        raise InvalidArgument("name the version", field="version")
+    if form.get("decide") == "approve":
+        await visit.context.approve_definition(name, int(version))
+        note = f"Version {version} of {name} is approved: pages are compiled by it from now on."
+    else:
+        await visit.context.retire_definition(name, int(version))
+        note = f"Version {version} of {name} is retired."
+    return visit.redirect(f"/sources/definitions/{path(name)}{query({'version': version})}", note)
+
+
+async def compiled_pages(visit: Visit) -> Response:
+    """List the pages that were compiled, of all definitions or of one."""
+    name = visit.asked("definition")
+
+    async def found() -> Table:
+        rows: list[CompiledPage]
+        rows, has_more = await take(visit.context.list_compiled_pages(name), visit.limit)
+        return Table(
+            name="compiled",
+            title="Compiled pages",
+            columns=(
+                Column(name="page", value=lambda one: one.title, link=lambda one: f"/sources/compiled/{one.page_id}"),
+                Column(name="definition", value=lambda one: one.definition_name),
+                Column(
+                    name="of", value=lambda one: one.node_id, kind="id", link=lambda one: f"/nodes/{path(one.node_id)}"
+                ),
+                Column(name="out of date", value=lambda one: list(one.stale), is_minor=True),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="None is compiled yet. Whoever may read the graph compiles them, with the scope compile.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "knowledge.html",
+        here="sources",
+        title="Compiled pages",
+        tabs=TABS,
+        tab="/sources/compiled",
+        about="What approved definitions say of nodes of the graph; each facet knows what it was made of.",
+        form=(("definition", "Of the definition", name),),
+        parts_shown=[listed],
+        compiled=listed.value,
+        code=code.Code(
+            python=code.python_each("context", "list_compiled_pages", name),
+            shell=code.shell("knowledge", "pages", definition=name),
+        ),
+        begin=code.Code(python=code.python_each("context", "compile_pages"), shell=code.shell("knowledge", "compile")),
+    )
+
+
+async def compiled_page(visit: Visit) -> Response:
+    """Show a compiled page, facet by facet, with what each was made of."""
+    found = await visit.context.get_compiled_page(visit.step("page_id"))
+    return visit.render(
+        "compiled_page.html",
+        here="sources",
+        title=found.title,
+        page=found,
+        code=code.Code(
+            python=code.python("context", "get_compiled_page", found.page_id),
+            shell=code.shell("knowledge", "page", found.page_id),
+        ),
+    )

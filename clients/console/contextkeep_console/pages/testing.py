@@ -1,0 +1,181 @@
+"""Sources as a tenant sets them, and questions that administrators keep to see whether the sources answer as before."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.responses import Response
+
+from contextkeep import ComparedTests, ContextProvider, SourceTest
+from contextkeep.errors import InvalidArgument
+from contextkeep_console import code
+from contextkeep_console.pages.knowledge import TABS
+from contextkeep_console.rendering import path
+from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.trouble import part
+from contextkeep_console.visit import Visit, take
+
+_KEEP, _AS_IT_IS = "", "reset"  # what a field says of a provider: nothing new, or what the provider has by itself
+_DEADLINE_MS_MAX = 60_000
+
+
+async def settings(visit: Visit) -> Response:
+    """Show what holds for each source, and the form to change it for the tenant."""
+
+    async def found() -> Table:
+        rows: list[ContextProvider] = await visit.context.list_context_providers()
+        return Table(
+            name="settings",
+            title="Sources",
+            columns=(
+                Column(name="source", value=lambda one: one.display_name or one.provider_id),
+                Column(name="id", value=lambda one: one.provider_id),
+                Column(name="may be asked", value=lambda one: one.is_enabled),
+                Column(name="by default", value=lambda one: one.is_default),
+                Column(name="deadline, ms", value=lambda one: one.deadline_ms, kind="number"),
+                Column(name="last test", value=lambda one: one.last_state, kind="state", is_minor=True),
+                Column(name="took, ms", value=lambda one: one.last_duration_ms or "", kind="number", is_minor=True),
+            ),
+            rows=rows,
+            empty="No source is installed.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "source_settings.html",
+        here="sources",
+        title="Settings of sources",
+        tabs=TABS,
+        tab="/sources/settings",
+        listed=listed,
+        providers=listed.value,
+        code=code.Code(
+            python=code.python("context", "update_provider_setting", "context", deadline_ms=4000, is_default=True),
+            shell=code.shell("sources", "set", "context", deadline_ms=4000, default=True),
+        ),
+    )
+
+
+async def change(visit: Visit) -> Response:
+    """Change what the tenant says of a source; what is left as it is stays."""
+    form = await visit.form()
+    provider = str(form.get("provider", ""))
+    said = {name: str(form.get(name, _KEEP)).strip() for name in ("enabled", "is_default", "deadline_ms")}
+    deadline = said["deadline_ms"]
+    if deadline not in (_KEEP, _AS_IT_IS) and not (deadline.isdecimal() and 0 < int(deadline) <= _DEADLINE_MS_MAX):
+        raise InvalidArgument(f"the deadline is 1 to {_DEADLINE_MS_MAX:,} ms", field="deadline_ms")
+    flags = {"yes": True, "no": False}
+    await visit.context.update_provider_setting(
+        provider,
+        enabled=flags.get(said["enabled"]),
+        is_default=flags.get(said["is_default"]),
+        deadline_ms=int(deadline) if deadline.isdecimal() else None,
+        reset=[name for name, value in said.items() if value == _AS_IT_IS],
+    )
+    return visit.redirect("/sources/settings", f"{provider} is set anew, for the whole tenant.")
+
+
+async def tests(visit: Visit) -> Response:
+    """List the tests, and show the form for a new one."""
+
+    async def found() -> Table:
+        rows: list[SourceTest]
+        rows, has_more = await take(visit.context.list_source_tests(), visit.limit)
+        return Table(
+            name="tests",
+            title="Tests",
+            columns=(
+                Column(name="question", value=lambda one: one.query, link=lambda one: f"/sources/tests/{one.test_id}"),
+                Column(name="label", value=lambda one: one.label),
+                Column(name="hits", value=lambda one: one.hit_count, kind="number"),
+                Column(name="took, ms", value=lambda one: one.duration_ms, kind="number"),
+                Column(name="warnings", value=lambda one: list(one.warnings), is_minor=True),
+                Column(name="by", value=lambda one: one.created_by, is_minor=True),
+                Column(name="at", value=lambda one: one.created_at, kind="time"),
+            ),
+            rows=rows,
+            limit=visit.limit,
+            has_more=has_more,
+            empty="No test is kept yet. Ask what everybody asks, and ask it again when something has changed.",
+        )
+
+    listed = await part(found())
+    return visit.render(
+        "source_tests.html",
+        here="sources",
+        title="Tests of the sources",
+        tabs=TABS,
+        tab="/sources/tests",
+        listed=listed,
+        tests=listed.value,
+        code=code.Code(
+            python=code.python("context", "run_source_test", "which port", label="weekly"),
+            shell=code.shell("sources", "test", "which port", label="weekly"),
+        ),
+    )
+
+
+async def run(visit: Visit) -> Response:
+    """Ask a question as everybody does, and keep the answer."""
+    form = await visit.form()
+    question, label = (str(form.get(name, "")).strip() for name in ("question", "label"))
+    made = await visit.context.run_source_test(question, label=label, timeout_s=15, **visit.whose)
+    return visit.redirect(f"/sources/tests/{made.test_id}")
+
+
+async def test(visit: Visit) -> Response:
+    """Show a test with its answer, and what another one answered otherwise."""
+    test_id, other = visit.step("test_id"), visit.asked("other")
+
+    async def compared() -> ComparedTests | None:
+        return await visit.context.compare_source_tests(test_id, other) if other else None
+
+    found, difference = await asyncio.gather(visit.context.get_source_test(test_id), part(compared()))
+    answer = found.answer
+    return visit.render(
+        "source_test.html",
+        here="sources",
+        title=found.label or "A test of the sources",
+        test=found,
+        other=other,
+        difference=difference,
+        facts=facts(
+            [
+                ("Question", found.query),
+                ("Label", found.label),
+                ("On behalf of", found.owner_user_id),
+                ("Asked by", found.created_by),
+                ("Asked", found.created_at),
+                ("Took, ms", found.duration_ms),
+                ("Warnings", ", ".join(found.warnings)),
+                ("Asks again", found.replay_of),
+            ]
+        ),
+        hits=Table(
+            name="hits",
+            title="Hits",
+            columns=(
+                Column(name="rank", value=lambda one: one.rank, kind="number"),
+                Column(name="hit", value=lambda one: one.title, link=lambda one: f"/find?q={path(one.ref)}"),
+                Column(name="says", value=lambda one: one.snippet, kind="prose"),
+                Column(name="from", value=lambda one: one.provider_id, is_minor=True),
+            ),
+            rows=answer.hits if answer else (),
+            empty="Nothing was found.",
+        ),
+        moved=Table(
+            name="moved",
+            title="Hits of either",
+            columns=(
+                Column(name="hit", value=lambda one: one.title or one.ref),
+                Column(name="rank here", value=lambda one: one.rank or "not there"),
+                Column(name="rank there", value=lambda one: one.other_rank or "not there"),
+            ),
+            rows=difference.value.hits if difference.value else (),
+            empty="Neither found anything.",
+        ),
+        code=code.Code(
+            python=code.python("context", "compare_source_tests", test_id, other or "ANOTHER"),
+            shell=code.shell("sources", "compare", test_id, other or "ANOTHER"),
+        ),
+    )
