@@ -77,9 +77,10 @@ class AuditTrail:
         self._database = database
 
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
-        """Keep a call that is over, if it is an administrator's. That it fails is logged, and nothing else."""
-        if call.principal is None or not is_administrative(call.method):
+        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is logged, no more."""
+        if call.is_kept or call.principal is None or not is_administrative(call.method):
             return
+        call.is_kept = True
         values: dict[str, Any] = {
             "id": new_id(),
             "call_id": call.call_id,

@@ -37,6 +37,7 @@ class Call:
     response: object = None  # the last one; None: there was none, or it is one of a stream
     place: Place | None = None  # among the calls under way
     turn: Turn | None = None  # of expensive work; None: the call is not let in yet
+    is_kept: bool = False  # as a row of the audit log
 
 
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.

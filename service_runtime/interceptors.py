@@ -248,6 +248,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise  # grpc.aio expects it; nobody is left to read a status
         except BaseException as raised:
             error = _error_for(raised, call)
+            await self._keep(call, error, context)  # before its caller knows
             await _tell(context, call, error)
         finally:
             place.give_back()
@@ -263,8 +264,12 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             _log_call(call, error, duration_s=duration_s, context=context)
             if call.scope not in ("", "read", CONTEXT_READ):
                 audit.log(call, call.scope, error, peer=context.peer())
-                if self._trail is not None and scope is not None:
-                    await self._trail.keep(call, error, peer=context.peer())
+            await self._keep(call, error, context)
+
+    async def _keep(self, call: Call, error: ContextKeepError | None, context: Context) -> None:
+        """Keep the call of an administrator, once; nobody serves a method without a scope."""
+        if self._trail is not None and call.scope:
+            await self._trail.keep(call, error, peer=context.peer())
 
 
 class _CallFromElsewhere:
