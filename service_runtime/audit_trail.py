@@ -77,7 +77,7 @@ class AuditTrail:
         self._database = database
 
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
-        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is logged, no more."""
+        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is only logged."""
         if call.is_kept or call.principal is None or not is_administrative(call.method):
             return
         call.is_kept = True

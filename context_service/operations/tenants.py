@@ -1,6 +1,6 @@
 """Tenants as operators see them: what each stores, and what it may.
 
-The functions of the owner (migrations/0063_operations.sql) see for themselves whether the key that asks may.
+The functions of the owner (migrations/0064_operations.sql) see for themselves whether the key that asks may.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
-from contextkeep.context.v1 import specialists_pb2 as specialists
 from contextkeep.context.v1 import observing_pb2 as observing
+from contextkeep.context.v1 import specialists_pb2 as specialists
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
