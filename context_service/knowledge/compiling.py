@@ -56,6 +56,15 @@ class _Ready:
     rules: CompiledDefinition
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Pages that were made together."""
+
+    read_at: datetime  # when the first of their nodes was read
+    nodes: int  # that were read
+    compiled: Sequence[tuple[Compiled, Made]]
+
+
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """A compile under way."""
@@ -176,17 +185,22 @@ class Compiling:
 
     async def _whole(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
         """Compile the pages of all nodes of a definition."""
-        name, rules = one.definition.name, one.definition.rules
-        run.counts.definition_name = name
-        token = ""
-        while True:
-            nodes, token = await self._graph.nodes_of_type(
-                rules.node_type, graph_name=rules.graph_name, page_size=BATCH, page_token=token
-            )
-            await self._batch(run, [(one, node) for node in nodes])
-            yield
-            if not token:
-                break
+        name = run.counts.definition_name = one.definition.name
+        coming = asyncio.create_task(self._next(one, ""))
+        try:
+            while True:  # while some pages are written, the next ones are made
+                made, token = await coming
+                if token:
+                    coming = asyncio.create_task(self._next(one, token))
+                await self._store(run, made)
+                yield
+                if not token:
+                    break
+        finally:
+            coming.cancel()
+            await asyncio.wait({coming})
+            if not coming.cancelled():
+                coming.exception()  # asked for, or asyncio would log it
 
         async def work(transaction: Transaction) -> None:
             await self._states.keep(transaction, run.audience, run.counts.compile_id)
@@ -284,19 +298,34 @@ class Compiling:
 
         run.counts.removed += await self._database.of(run.principal).transaction(work)
 
+    async def _next(self, one: _Ready, token: str) -> tuple[_Batch, str]:
+        """Return the pages of the next nodes of a definition, and where those behind them begin."""
+        rules = one.definition.rules
+        nodes, token = await self._graph.nodes_of_type(
+            rules.node_type, graph_name=rules.graph_name, page_size=BATCH, page_token=token
+        )
+        return await self._read([(one, node) for node in nodes]), token
+
     async def _batch(self, run: _Run, pairs: Sequence[tuple[_Ready, WholeNode]]) -> None:
         """Make pages of nodes, and write them."""
+        await self._store(run, await self._read(pairs))
+
+    async def _read(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> _Batch:
+        """Make pages of nodes."""
         read_at = datetime.now(UTC)
         compiled = [
             _compiled(one, node, made)
             for (one, node), made in zip(pairs, await self._made(pairs), strict=True)
             if made is not None
         ]
-        for _, made in compiled:
+        return _Batch(read_at=read_at, nodes=len({node.node_id for _, node in pairs}), compiled=compiled)
+
+    async def _store(self, run: _Run, batch: _Batch) -> None:
+        for _, made in batch.compiled:
             _note(run, made.problems)
-        run.counts.nodes_read += len({node.node_id for _, node in pairs})
-        for portion in _by_size([one for one, _ in compiled]):
-            await self._write(run, portion, read_at)
+        run.counts.nodes_read += batch.nodes
+        for portion in _by_size([one for one, _ in batch.compiled]):
+            await self._write(run, portion, batch.read_at)
 
     async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: datetime) -> None:
         counts = run.counts
