@@ -237,6 +237,8 @@ async def served(store: ContextTaskStore) -> AsyncIterator[Any]:
     app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/a2a")])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url) as transport:
         yield await create_client(url, ClientConfig(httpx_client=transport))
+    if hasattr(handler, "aclose"):  # not at the oldest
+        await handler.aclose()
 
 
 def asking(text: str, message_id: str, **ids: str) -> SendMessageRequest:

@@ -14,13 +14,17 @@ import psycopg
 import pytest
 from agents.extensions.memory import SQLAlchemySession
 from agents.memory import SQLiteSession
+from google.adk.events import Event
+from google.adk.sessions import DatabaseSessionService
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from contextkeep import AsyncContextClient, ContextClient
+from contextkeep.adapters.adk import ContextSessionService
 from contextkeep.adapters.langgraph import ContextSaver
 from contextkeep.adapters.openai_agents import ContextSession
+from tests.adapters.test_google_adk import EVENTS, seen
 from tests.adapters.test_langgraph import compiled, shown, thread, worked
 from tests.adapters.test_openai_agents import ITEMS
 
@@ -98,7 +102,37 @@ async def test_sessions_of_openai_agents_move_and_a_second_move_brings_the_rest(
         await engine.dispose()
 
 
+async def test_sessions_of_adk_move_with_their_states_and_a_second_move_brings_the_rest(
+    client: AsyncContextClient, name: str, database: str
+):
+    url = database.replace("postgresql:", "postgresql+asyncpg:")
+    theirs, ours = DatabaseSessionService(url), ContextSessionService(client)
+    place = {"app_name": name, "user_id": "anna/b", "session_id": "s1"}
+    state = {"first": 1, "asked": 0, "app:all": 1, "user:name": "A."}
+    session = await theirs.create_session(**place, state=state)
+    await theirs.create_session(app_name=name, user_id="bert", session_id="s1")
+    for event in EVENTS[:2]:
+        await theirs.append_event(session, event.model_copy(deep=True))
+    dry = await asyncio.to_thread(moved, "--from", "adk-database", url, "--dry-run")
+    assert [(one["name"], one["written"]) for one in dry] == [(f"{name}/anna%2Fb/s1", 2), (f"{name}/bert/s1", 0)]
+    assert await ours.get_session(**place) is None
+    for written in (2, len(EVENTS) - 2, 0):
+        report = await asyncio.to_thread(moved, "--from", "adk-database", url)
+        assert [one["written"] for one in report] == [written, 0]
+        for who in (place, place | {"user_id": "bert"}):
+            assert seen(await ours.get_session(**who)) == seen(await theirs.get_session(**who))
+        for event in EVENTS[2:] if written == 2 else ():
+            await theirs.append_event(session, event.model_copy(deep=True))
+    moved_session = await ours.get_session(**place)
+    await ours.append_event(moved_session, Event(author="clerk"))
+    report = await asyncio.to_thread(moved, "--from", "adk-database", url, code=1)
+    assert report[0]["error"] == "the session is here with other events"
+    await theirs.db_engine.dispose()
+
+
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path):
     for kind in ("langgraph-sqlite", "openai-sqlite"):
         assert "there is no such file" in moved("--from", kind, str(tmp_path / "none.db"), code=1)
+    url = f"sqlite+aiosqlite:///{tmp_path / 'none.db'}"
+    assert "there is no such file" in moved("--from", "adk-database", url, code=1)
     assert not list(tmp_path.iterdir())

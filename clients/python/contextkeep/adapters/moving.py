@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from contextkeep.adapters._threads import joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import ContextKeepError
@@ -172,6 +173,65 @@ class _OpenAiAgents:
         if left and not dry_run:
             self._run(session.add_items(left))
         return Moved(name, len(items), len(left))
+
+
+@contextmanager
+def google_adk(url: str, client: AsyncContextClient, run: Callable[[Any], Any]) -> Iterator[Source]:
+    """Open the sessions of Google ADK's `DatabaseSessionService` for the block.
+
+    Args:
+        url: As that service has it, with a driver that is awaited.
+        client: Of the Context Service.
+        run: See `openai_agents`.
+    """
+    from google.adk.sessions import DatabaseSessionService
+
+    if ":///" in url:
+        _existing(url.partition(":///")[2])
+    theirs = DatabaseSessionService(url)
+    try:
+        yield _GoogleAdk(theirs, client, run)
+    finally:
+        run(theirs.db_engine.dispose())
+
+
+class _GoogleAdk:
+    def __init__(self, theirs: Any, client: AsyncContextClient, run: Callable[[Any], Any]) -> None:
+        from contextkeep.adapters.adk import ContextSessionService
+
+        self._theirs = theirs
+        self._ours = ContextSessionService(client)
+        self._run = run
+        self._places: dict[str, dict[str, str]] = {}
+
+    def names(self) -> list[str]:
+        self._places = {joined(*place.values()): place for place in self._run(self._found())}
+        return list(self._places)
+
+    async def _found(self) -> list[dict[str, str]]:
+        import sqlalchemy
+
+        sql = sqlalchemy.text("SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id")
+        async with self._theirs.db_engine.connect() as connection:
+            rows = await connection.execute(sql)
+            return [{"app_name": row[0], "user_id": row[1], "session_id": row[2]} for row in rows]
+
+    def move(self, name: str, *, dry_run: bool) -> Moved:
+        return self._run(self._moved(name, self._places[name], dry_run=dry_run))  # type: ignore[no-any-return]
+
+    async def _moved(self, name: str, place: dict[str, str], *, dry_run: bool) -> Moved:
+        there = await self._theirs.get_session(**place)
+        here = await self._ours.get_session(**place)
+        known = [one.id for one in here.events] if here is not None else []
+        if known != [one.id for one in there.events[: len(known)]]:
+            return Moved(name, len(there.events), 0, "the session is here with other events")
+        left = there.events[len(known) :]
+        if not dry_run:
+            if here is None:  # what events change, they change again: to what it is
+                here = await self._ours.create_session(**place, state=there.state)
+            for event in left:
+                await self._ours.append_event(here, event)
+        return Moved(name, len(there.events), len(left))
 
 
 def _existing(path: str) -> Path:

@@ -16,11 +16,19 @@ from contextkeep.adapters import moving
 from contextkeep.cli._base import Session, command, told
 from contextkeep.cli._output import Output
 
-_SOURCES = ("langgraph-postgres", "langgraph-sqlite", "openai-sqlalchemy", "openai-sqlite")
+_EXTRAS = {
+    "langgraph-postgres": "langgraph",
+    "langgraph-sqlite": "langgraph",
+    "openai-sqlalchemy": "openai-agents",
+    "openai-sqlite": "openai-agents",
+    "adk-database": "google-adk",
+}
 
 
 @command(
-    click.option("--from", "source", type=click.Choice(_SOURCES), required=True, help="Of which framework, and where."),
+    click.option(
+        "--from", "source", type=click.Choice(list(_EXTRAS)), required=True, help="Of which framework, and where."
+    ),
     click.argument("url"),
     click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written."),
     click.option("--user", "subject_user_id", default="", help="Whose it is, for a key without a user."),
@@ -33,13 +41,14 @@ def move_in(session: Session, output: Output, *, source: str, url: str, dry_run:
     URL is the database's, or the path of a file of SQLite. Again is harmless: what is here already is not written
     twice, so a move that was cut goes on.
     """
+    if subject_user_id and source.startswith("adk"):
+        raise click.UsageError("sessions of ADK say themselves whose they are: leave --user out")
     try:
         with asyncio.Runner() as runner, _opened(session, source, url, subject_user_id, runner.run) as opened:
             found = list(_with_bar(opened, dry_run=dry_run))
     except ModuleNotFoundError as error:
-        extra = "langgraph" if source.startswith("langgraph") else "openai-agents"
         raise click.ClickException(
-            f"{error.name} is not installed beside the command: it is what reads there, with the extra {extra}"
+            f"{error.name} is not installed beside the command: the extra {_EXTRAS[source]} brings what reads there"
         ) from error
     except OSError as error:
         raise click.ClickException(told(error)) from error
@@ -58,7 +67,11 @@ def _opened(
         return
     client = session.awaited()
     try:
-        with moving.openai_agents(url, client, run, subject_user_id=subject_user_id) as opened_source:
+        if source.startswith("adk"):
+            opening = moving.google_adk(url, client, run)
+        else:
+            opening = moving.openai_agents(url, client, run, subject_user_id=subject_user_id)
+        with opening as opened_source:
             yield opened_source
     finally:
         run(client.close())
