@@ -74,6 +74,7 @@ from context_service.knowledge.page_rows import PageRows
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
 from context_service.knowledge.specialists import Specialists
+from context_service.lessons import RememberedLessons
 from context_service.llm.embeddings import Embedder
 from context_service.llm.known_vectors import KnownVectors
 from context_service.llm.providers import open_chat, open_embedder
@@ -130,10 +131,12 @@ from context_service.windows.accounts import Accounts
 from context_service.windows.checkpoint_rows import CheckpointRows
 from context_service.windows.checkpoints import Checkpoints
 from context_service.windows.editing import Editing
+from context_service.windows.ending_rows import EndingRows
 from context_service.windows.fork_rows import ForkRows
 from context_service.windows.forks import Forks
 from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals
+from context_service.windows.outcomes import Outcomes
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs
 from context_service.windows.recovery import Recovery
@@ -599,6 +602,7 @@ def _windows(
     ground: _Ground, messaging: Messaging, recalling: Recalling, stack: AsyncExitStack, callers: Authenticator
 ) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
+    endings = EndingRows(ground.log)
     checkpoint_rows, fork_rows = CheckpointRows(ground.log), ForkRows(ground.log)
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
     stack.callback(profiles.end)
@@ -624,6 +628,7 @@ def _windows(
         checkpoints=checkpoint_rows,
         profiles=profiles,
         telemetry=telemetry,
+        endings=endings,
         writing=_writing(ground, views, profiles, telemetry),
     )
     editing = Editing(
@@ -646,6 +651,7 @@ def _windows(
         order=ground.order,
         packs=packs,
         telemetry=telemetry,
+        endings=endings,
     )
     forks = Forks(
         windows,
@@ -689,6 +695,15 @@ def _windows(
         ),
         accounts,
         Billing(rows, usage, log=ground.log, requests=_REQUESTS, telemetry=telemetry),
+        Outcomes(
+            rows,
+            endings,
+            log=ground.log,
+            requests=_REQUESTS,
+            order=ground.order,
+            packs=packs,
+            lessons=RememberedLessons(_memories(ground)),
+        ),
         Statistics(rows, StatisticsRows(ground.log), usage),
         WindowWatching(ground.lookout, rows, views, accounts),
         callers,
@@ -708,6 +723,15 @@ def _mcp_servers(ground: _Ground) -> McpServers:
     return McpServers(ground.database, McpClient(destinations), keys, destinations, requests=_REQUESTS)
 
 
+def _memory_rows(ground: _Ground) -> MemoryRows:
+    return MemoryRows(model=ground.embedder.model if ground.embedder else "")
+
+
+def _memories(ground: _Ground) -> Memories:
+    rows, count = _memory_rows(ground), ground.tokens.count
+    return Memories(ground.database, rows, ground.passages, requests=_REQUESTS, count=count)
+
+
 async def _knowledge(
     ground: _Ground,
     stack: AsyncExitStack,
@@ -720,8 +744,7 @@ async def _knowledge(
     await _keep_making_passage_vectors(ground, MEMORY, stack)
     await _keep_making_passage_vectors(ground, WIKI, stack)
     database, passages = ground.database, ground.passages
-    rows = MemoryRows(model=ground.embedder.model if ground.embedder else "")
-    memories = Memories(database, rows, passages, requests=_REQUESTS, count=ground.tokens.count)
+    rows, memories = _memory_rows(ground), _memories(ground)
     remembering = MemoryRecalling(database, rows, passages, meaning=_meaning(ground))
     pages = Pages(database, PageRows(database, passages), requests=_REQUESTS, tokens=ground.tokens)
     consolidating = Consolidating(database, rows, memories, requests=_REQUESTS)

@@ -87,6 +87,7 @@ OF_CONTEXTS = frozenset(
                 "GetLineage",
                 "GetState",
                 "RecordUsage",
+                "RecordOutcome",
                 "EstimateCost",
                 "WindowStats",
                 "WatchWindow",

@@ -64,6 +64,7 @@ EXPENSIVE = {
     "MergeWindow": "as Pack, and cuts what comes back",
     "ReportResponse": "as Rollback, Recall and Pack",
     "Pack": "renders and counts what a window has not read yet",
+    "RecordOutcome": "as Pack",
     "WindowStats": "adds up the messages that a window has read",
     "ListBackgroundWork": "counts all that is owed, of all tenants",
     "ListContexts": "meets conditions that no index knows",

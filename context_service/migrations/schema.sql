@@ -406,6 +406,40 @@ CREATE FUNCTION context.spaced(said text) RETURNS text
 
 ALTER FUNCTION context.spaced(said text) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) RETURNS TABLE(spent bigint, spent_max bigint, is_over boolean)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    run record;
+BEGIN
+    SELECT r.tenant_id, r.window_id, r.spent_tokens, (r.config ->> 'max_total_tokens')::bigint AS most INTO run
+    FROM context.context_window w JOIN context.context_window r
+        ON r.tenant_id = w.tenant_id AND r.context_id = w.run_context_id AND r.window_id = w.run_window_id
+    WHERE w.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid
+        AND w.context_id = of_context_id AND w.window_id = of_window_id
+        AND (access.sees_all_contexts() OR w.context_id = access.context_seen())
+        AND (access.sees_all_subjects() OR w.owner_user_id = ANY (access.owners_seen()))
+        AND (coalesce(current_setting('app.bounds', true), '') = ''
+            OR access.context_in_bounds(w.ancestors, w.agent_bundle_id, w.app_id))
+        AND (r.config ->> 'max_total_tokens')::bigint > 0
+    FOR UPDATE OF r;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    is_over := tokens > 0 AND run.spent_tokens + tokens > run.most;
+    spent := run.spent_tokens + CASE WHEN is_over THEN 0 ELSE tokens END;
+    spent_max := run.most;
+    IF spent > run.spent_tokens THEN
+        UPDATE context.context_window w SET spent_tokens = spent
+        WHERE w.tenant_id = run.tenant_id AND w.window_id = run.window_id;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+ALTER FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.with_words(words tsvector, more tsvector) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((pg_column_size(words) + pg_column_size(more)) < 1000000) THEN (words || more) ELSE words END;
@@ -692,6 +726,9 @@ CREATE TABLE context.context_window (
     left_out int8multirange DEFAULT '{}'::int8multirange NOT NULL,
     model_failures smallint DEFAULT 0 NOT NULL,
     extractive_to integer DEFAULT 0 NOT NULL,
+    outcomes text DEFAULT '[]'::text NOT NULL,
+    run_context_id uuid,
+    run_window_id uuid,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -2576,6 +2613,8 @@ GRANT ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) TO contex
 
 REVOKE ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) TO contextkeep_service;
+REVOKE ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) TO contextkeep_service;
 
 GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 

@@ -27,6 +27,7 @@ from context_service.windows.forks import Forks, Inherits, Task
 from context_service.windows.left_out import LeftOut
 from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals, Steps
+from context_service.windows.outcomes import Outcome, Outcomes
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Pack, Packs, Prefix, Zones
 from context_service.windows.patches import Said
@@ -82,6 +83,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         originals: Originals,
         accounts: Accounts,
         billing: Billing,
+        outcomes: Outcomes,
         statistics: Statistics,
         watching: WindowWatching,
         callers: Authenticator,
@@ -97,6 +99,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         self._originals = originals
         self._accounts = accounts
         self._billing = billing
+        self._outcomes = outcomes
         self._statistics = statistics
         self._watching = watching
         self._callers = callers
@@ -450,6 +453,24 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             token_factor=learned.token_factor,
             typical_factor=learned.typical_factor,
             is_clamped=learned.is_clamped,
+        )
+
+    async def RecordOutcome(self, request: pb.RecordOutcomeRequest, context: object) -> pb.RecordOutcomeResponse:
+        """Keep how steps ended."""
+        recorded = await self._outcomes.record(
+            parse_id("window_id", request.window_id),
+            Outcome(
+                step_from=request.step_from,
+                step_to=request.step_to,
+                is_success=request.success,
+                quality=request.quality if request.HasField("quality") else None,
+                lesson=request.lesson,
+            ),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("RecordOutcome", request),
+        )
+        return pb.RecordOutcomeResponse(
+            step_from=recorded.step_from, step_to=recorded.step_to, memory_id=str(recorded.memory_id or "")
         )
 
     async def EstimateCost(self, request: pb.EstimateCostRequest, context: object) -> pb.EstimateCostResponse:

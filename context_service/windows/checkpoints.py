@@ -15,6 +15,7 @@ from uuid import UUID
 from context_service.contexts.log import Log
 from context_service.contexts.order import Order
 from context_service.windows.checkpoint_rows import BY_CALLER, Checkpoint, CheckpointRows, LeftOutNow
+from context_service.windows.ending_rows import EndingRows
 from context_service.windows.heads import RENDERING
 from context_service.windows.left_out import LeftOut
 from context_service.windows.packs import Packs
@@ -80,6 +81,7 @@ class Checkpoints:
         order: Who writes a window: of a process one at a time.
         packs: Read their logs.
         telemetry: Counts.
+        endings: How steps ended.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Checkpoints:
         order: Order,
         packs: Packs,
         telemetry: Telemetry,
+        endings: EndingRows,
     ) -> None:
         self._rows = rows
         self._views = views
@@ -102,6 +105,7 @@ class Checkpoints:
         self._order = order
         self._packs = packs
         self._telemetry = telemetry
+        self._endings = endings
 
     async def create(self, window_id: UUID, label: str, *, principal: Principal, request: Request | None) -> Checkpoint:
         """Keep what a window is when it has read its log, but for a step that waits for results.
@@ -314,6 +318,7 @@ class Checkpoints:
         keep_to = max(keep_to, checkpoint.reached_seq)
         undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
         await self._checkpoints.undo(transaction, locked, checkpoint)
+        await self._endings.forget(transaction, locked, step_to=checkpoint.step_count)
         front = await self._pins(transaction, locked)
         state = await self._checkpoints.roll_back(
             transaction,
@@ -332,6 +337,7 @@ class Checkpoints:
         """Leave out messages, and let a window that is locked, and has no checkpoint, read its log anew."""
         before = await self._tokens(transaction, locked)
         undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
+        await self._endings.forget(transaction, locked, step_to=0)
         front = await self._pins(transaction, locked)
         await self._views.begin_anew(
             transaction,

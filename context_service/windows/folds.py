@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_service.windows.config import DEFAULT, Config
+from context_service.windows.endings import NOTHING, Endings
 from context_service.windows.importance import Seen, Weights, shares_of
 from context_service.windows.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.windows.summaries import (
@@ -159,6 +160,7 @@ def fold(
     count: Callable[[str], int],
     cost: Callable[[str], int],
     weights: Weights,
+    endings: Endings = NOTHING,
     is_close: bool = False,
     waiting: int = 0,
 ) -> Fold:
@@ -172,6 +174,7 @@ def fold(
         count: Counts the tokens of a text.
         cost: Counts those of a text as a piece of a request.
         weights: Of the features of importance.
+        endings: How steps ended, as callers said.
         is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
             unless that is not enough.
         waiting: Tokens of the step that waits for results: it is not folded.
@@ -183,6 +186,7 @@ def fold(
         count=count,
         cost=cost,
         weights=weights,
+        endings=endings,
         waiting=waiting,
         state_tokens=state_tokens,
     )
@@ -213,6 +217,7 @@ class _Folding:
         count: Callable[[str], int],
         cost: Callable[[str], int],
         weights: Weights,
+        endings: Endings,
         waiting: int,
         state_tokens: int,
     ) -> None:
@@ -230,7 +235,7 @@ class _Folding:
         units = [unit for one in view.blocks for unit in one.units]
         units += [one.unit for summary in view.summaries for one in summary.kept]
         forms = Counter(form_of(unit.text) for unit in units)
-        self._seen = Seen(step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms)
+        self._seen = Seen(step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings)
 
     @property
     def tokens(self) -> int:

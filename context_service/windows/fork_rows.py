@@ -122,12 +122,18 @@ FROM (
 WHERE place <= most
 ORDER BY number
 """  # noqa: S608
+# The window with which a run began: the one that is forked, or that with which its own began.
+_RUN_OF = """
+SELECT coalesce(run_context_id, context_id) AS context_id, coalesce(run_window_id, window_id) AS window_id
+FROM context.context_window WHERE tenant_id = %s AND context_id = %s AND window_id = %s
+"""
 # A model is told of all of them by what stands in front.
 _INHERIT = """
 WITH w AS (
     UPDATE context.context_window
     SET entry_count = %(count)s, state_text = %(state_text)s, state_pieces = %(state_pieces)s,
-        state_tokens = %(state_tokens)s, pins_pieces = %(pins_pieces)s, pins_tokens = %(pins_tokens)s
+        state_tokens = %(state_tokens)s, pins_pieces = %(pins_pieces)s, pins_tokens = %(pins_tokens)s,
+        run_context_id = %(run_context_id)s, run_window_id = %(run_window_id)s
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
     RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id
 )
@@ -226,11 +232,16 @@ class ForkRows:
             for row in await door.query(_NEWEST, named)
         ]
 
-    async def inherit(self, transaction: Transaction, fork: Window, said: Inherited) -> Window:
-        """Write what a window begins with, which was just opened, and return it."""
+    async def inherit(self, transaction: Transaction, window: Window, fork: Window, said: Inherited) -> Window:
+        """Write what a window begins with, which was just opened as a fork of another, and return it."""
+        await transaction.turn_to(window.context_id)
+        (run,) = await transaction.query(_RUN_OF, (transaction.tenant_id, window.context_id, window.window_id))
+        await transaction.turn_to(fork.context_id)
         named = {
             "tenant_id": transaction.tenant_id,
             "window_id": fork.window_id,
+            "run_context_id": run.context_id,
+            "run_window_id": run.window_id,
             "count": len(said.entries),
             "state_text": said.state_text,
             "state_pieces": stored(said.state_pieces),
@@ -245,6 +256,7 @@ class ForkRows:
         await transaction.query(_INHERIT, named)
         return replace(
             fork,
+            is_of_run=True,
             entry_count=len(said.entries),
             state_pieces=tuple(said.state_pieces),
             state_tokens=said.state_tokens,

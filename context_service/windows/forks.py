@@ -206,7 +206,7 @@ class Forks:
         async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
             nonlocal made
             fork = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
-            fork = await self._forks.inherit(transaction, fork, inherited)
+            fork = await self._forks.inherit(transaction, window, fork, inherited)
             check_room(fork, state_tokens=fork.state_tokens)
             key = None
             if principal.context_id is None:
@@ -290,6 +290,7 @@ class Forks:
 def _opening(window: Window, task: Task) -> Opening:
     """Return what is said of the window of a task."""
     said = orjson.loads(window.config_json)
+    said.pop("max_total_tokens", None)  # that of the run holds
     is_same = task.model in ("", window.model)
     return Opening(
         model=task.model or window.model,

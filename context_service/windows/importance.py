@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from context_service.retrieval.terms import terms_of
+from context_service.windows.endings import NOTHING, Endings
 from context_service.windows.units import Unit, names_of
 
 HALF_LIFE_STEPS = 30
@@ -43,12 +44,14 @@ class Seen:
         goal_terms: Of the goal, each with its share of it: what everything speaks of tells little (`shares_of`).
         mentions: How many steps speak of a name.
         forms: How many units have a form (`units.form_of`).
+        endings: How steps ended, as far as somebody said.
     """
 
     step: int
     goal_terms: Mapping[str, float]
     mentions: Mapping[str, int]
     forms: Mapping[str, int] = field(default_factory=dict)
+    endings: Endings = NOTHING
 
 
 def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
@@ -64,12 +67,14 @@ def importance(unit: Unit, *, step: int, is_error: bool, seen: Seen, weights: We
     """Return how much a unit of a step is worth: more is better, and 1 is most with the weights by default."""
     mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
     terms = set(terms_of(unit.text)) if seen.goal_terms else set()
+    ended = seen.endings.of(step)
+    success = (0.0 if is_error else 1.0) if ended is None else ended
     recency: float = 0.5 ** ((seen.step - step) / HALF_LIFE_STEPS)
     return (
         weights.recency * recency
         + weights.relevance * sum(seen.goal_terms[term] for term in terms & seen.goal_terms.keys())
         + weights.causal * min(mentions / _MENTIONS_FULL, 1.0)
         + weights.references * (1.0 if _REFERENCE.search(unit.text) else 0.0)
-        + weights.success * (0.0 if is_error else 1.0)
+        + weights.success * success
         + weights.domain * unit.weight
     )

@@ -24,6 +24,8 @@ from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.breakpoints import Breakpoint, breakpoints
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.checkpoint_rows import BY_FOLD, BY_STEPS, CheckpointRows
+from context_service.windows.ending_rows import EndingRows
+from context_service.windows.endings import Endings
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
@@ -53,7 +55,7 @@ from context_service.windows.view_rows import (
     Seen,
     ViewRows,
 )
-from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window
+from context_service.windows.window_rows import Spent, Standing, Window, WindowInput, WindowRows, no_window
 from context_service.windows.writing import Writing
 from contextkeep.errors import (
     Aborted,
@@ -78,7 +80,7 @@ MESSAGES_AT_ONCE = 256  # of a transaction that catches up
 READING_S_MAX = 2.0  # that reading so many takes, with a fold: with less time left, none begins
 RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # behind a step that calls for it; behind a user's question
 RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and no larger part of the limit than one in so many
-WRAP_UP_SHARE = 0.9  # of the tokens that a window's packs may have together
+WRAP_UP_SHARE = 0.9  # of the tokens that packs may have together
 RECALL_STEPS = 10  # it is recalled behind each step whose number this divides
 
 _RENDERING = 24  # times as long as parsing: what is read of a log is cut, searched for lines, rendered and counted
@@ -217,6 +219,7 @@ class Packs:
         checkpoints: What windows were.
         profiles: What a window keeps of its log.
         telemetry: Counts.
+        endings: How steps ended.
         writing: Has a model write segments of folds that are prepared; None: there is none.
     """
 
@@ -234,8 +237,10 @@ class Packs:
         checkpoints: CheckpointRows,
         profiles: OwnProfiles,
         telemetry: Telemetry,
+        endings: EndingRows,
         writing: Writing | None = None,
     ) -> None:
+        self._endings = endings
         self._writing = writing
         self._profiles = profiles
         self._telemetry = telemetry
@@ -271,7 +276,7 @@ class Packs:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             WindowBehind: there was no time to read all of the log; what was read stays.
             BudgetTooSmall: the last step does not fit, masked.
-            TokensSpent: with this pack the window has more tokens than its config allows.
+            TokensSpent: with this pack the window, or the run that it is a fork of, has more tokens than may be.
             AnswerTooLarge: what fits the model fits no answer.
             Aborted: others write to the window all the time.
         """
@@ -460,33 +465,35 @@ class Packs:
                     continue
                 ahead = replace(ahead, sight=sight)
             pack = await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
-            return await self._spent(pack, principal) if pack.window.config.total_tokens_max else pack
+            is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
+            return await self._spent(pack, principal) if is_counted else pack
         raise Aborted("others write to the window while it is packed; try again")
 
     async def _spent(self, pack: Pack, principal: Principal) -> Pack:
         """Count the tokens of a pack, and return it: it says when few are left. One that waits asks no model.
 
         Raises:
-            TokensSpent: it goes over what the window may have.
+            TokensSpent: it goes over what the window may have, or its run.
         """
         window, tokens = pack.window, pack.zones.all
-        tokens_max, spent = window.config.total_tokens_max, window.spent_tokens
+        counted = 0 if pack.is_waiting else tokens
 
-        async def work(transaction: Transaction) -> tuple[int, bool]:
-            return await self._rows.spend(transaction, window, tokens, last_seq=pack.last_seq, tokens_max=tokens_max)
+        async def work(transaction: Transaction) -> Spent | None:
+            return await self._rows.spend(transaction, window, counted, last_seq=pack.last_seq)
 
-        if not pack.is_waiting:
-            spent, is_over = await self._log.of(principal, window.context_id).transaction(work)
-            if is_over:
-                raise TokensSpent(
-                    f"the window's packs have {spent} tokens together, this one {tokens}; they may have {tokens_max}",
-                    spent_tokens=spent,
-                    tokens=tokens,
-                    max_total_tokens=tokens_max,
-                )
+        spent = await self._log.of(principal, window.context_id).transaction(work)
+        if spent is None:
+            return pack
+        if spent.is_over:
+            raise TokensSpent(
+                f"packs have {spent.tokens} tokens together, this one {tokens}; they may have {spent.tokens_max}",
+                spent_tokens=spent.tokens,
+                tokens=tokens,
+                max_total_tokens=spent.tokens_max,
+            )
         next_one = min(2 * tokens, window.token_limit)  # it may have a long result
-        wraps_up = spent >= WRAP_UP_SHARE * tokens_max or spent + next_one > tokens_max
-        return replace(pack, window=replace(window, spent_tokens=spent), wraps_up=wraps_up)
+        wraps_up = spent.tokens >= WRAP_UP_SHARE * spent.tokens_max or spent.tokens + next_one > spent.tokens_max
+        return replace(pack, wraps_up=wraps_up)
 
     async def _caught_up(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> _Ahead | None:
         """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
@@ -696,6 +703,7 @@ class Packs:
                     pins=front.pieces,
                     tokens=front.tokens,
                 )
+                await self._endings.forget(transaction, locked, step_to=place.step - 1 if place else 0)
                 where = f"behind step {place.step - 1}" if place else "from the start"
                 count = retracted_count - locked.retracted_count
                 receipt = Receipt(
@@ -729,8 +737,9 @@ class Packs:
         summaries = await self._views.summaries(window, principal=principal)
         held = await self._views.held(window, principal=principal)
         state = await self._views.state_text(window, principal=principal)
+        endings = await self._endings.read(window, principal=principal)
         work = (_COMMITTING if kept else _FOLDING) * ahead.tokens
-        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, kept)
+        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, kept)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         return planned if planned.before.tokens + waiting == ahead.tokens else None
 
@@ -1047,6 +1056,7 @@ def _plan(
     summaries: Sequence[Summary],
     held: Sequence[Held],
     state_before: str,
+    endings: Endings,
     kept: Prepared | None,
 ) -> _Planned:
     window = ahead.window
@@ -1076,6 +1086,7 @@ def _plan(
             count=count,
             cost=cost,
             weights=window.config.weights,
+            endings=endings,
             is_close=window.step_count - window.folded_step < CLOSE_STEPS,
             waiting=ahead.waiting.tokens if ahead.waiting else 0,
         )

@@ -67,6 +67,7 @@ class Window(WindowInput):
         checkpoint_step: The step behind which it made the last checkpoint for so many steps.
         rolled_back_epoch: Since which it was rolled back last; 0: never.
         left_out: Messages that rollbacks left out.
+        is_of_run: It was forked, and its tokens count for the window with which that began, too.
     """
 
     window_id: UUID
@@ -95,11 +96,20 @@ class Window(WindowInput):
     updated_at: datetime
     closed_at: datetime | None
     token_factor: float
+    is_of_run: bool
 
     @property
     def counted_limit(self) -> int:
         """`token_limit`, as tokens are counted here."""
         return countable(self.token_limit, self.token_factor)
+
+
+class Spent(NamedTuple):
+    """What packs had together, of a window or of a run."""
+
+    tokens: int
+    tokens_max: int
+    is_over: bool  # a pack that is to be counted has more than are left
 
 
 class Standing(NamedTuple):
@@ -120,7 +130,8 @@ _LISTED = """
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
     w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens,
-    w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out
+    w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out,
+    w.run_window_id IS NOT NULL AS is_of_run
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -213,7 +224,7 @@ WITH blocks AS (
 )
 UPDATE context.context_window w
 SET closed_at = coalesce(closed_at, now()), updated_at = coalesce(closed_at, now()), system_prompt = '', tools = NULL,
-    goal = '', tallies = DEFAULT, state_text = '', state_pieces = '[]', state_tokens = 0,
+    goal = '', tallies = DEFAULT, outcomes = DEFAULT, state_text = '', state_pieces = '[]', state_tokens = 0,
     pins_pieces = '[]', pins_tokens = 0, has_untold = false, prepared = NULL
 WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 RETURNING {_WINDOW}
@@ -233,6 +244,7 @@ SELECT w.spent_tokens, w.spent_epoch, w.spent_seq
 FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
 FOR UPDATE
 """
+_SPEND_OF_RUN = "SELECT spent, spent_max, is_over FROM context.spend_of_run(%s, %s, %s)"
 _SPEND = """
 UPDATE context.context_window SET spent_tokens = %s, spent_epoch = %s, spent_seq = %s
 WHERE tenant_id = %s AND context_id = %s AND window_id = %s
@@ -368,25 +380,41 @@ class WindowRows:
         door = self._log.of(principal, window.context_id)
         await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
 
-    async def spend(
-        self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int, tokens_max: int
-    ) -> tuple[int, bool]:
-        """Count a pack of a window, unless it or a later one was counted: of the same log it is the same.
+    async def spend(self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int) -> Spent | None:
+        """Count a pack of a window, and of its run, unless it or a later one was counted: one of the same log was.
+
+        Args:
+            transaction: In which it is counted.
+            window: As it was packed.
+            tokens: Of the pack; 0: it asks no model.
+            last_seq: Of the pack.
 
         Returns:
-            What all packs have together, and whether this one goes over `tokens_max`: then it is not counted.
+            Of which there are fewest left; if this pack goes over that, nothing is counted. None: any may be spent.
         """
         key = (transaction.tenant_id, window.context_id, window.window_id)
+        # The row of the run's first window is locked first, and then those below it, as merges do.
+        run = await self._spend_of_run(transaction, window, 0) if window.is_of_run else None
+        tokens_max = window.config.total_tokens_max
+        if not (run or tokens_max):
+            return None
         rows = await transaction.query(_SPENT, key)
         if not rows:
             raise no_window(window.window_id)
-        spent: int = rows[0].spent_tokens
-        if (rows[0].spent_epoch, rows[0].spent_seq) >= (window.epoch, last_seq):
-            return spent, False
-        if spent + tokens > tokens_max:
-            return spent, True
-        await transaction.query(_SPEND, (spent + tokens, window.epoch, last_seq, *key))
-        return spent + tokens, False
+        own = Spent(rows[0].spent_tokens, tokens_max, False)
+        if tokens and (rows[0].spent_epoch, rows[0].spent_seq) < (window.epoch, last_seq):
+            if tokens_max and own.tokens + tokens > tokens_max:
+                return own._replace(is_over=True)
+            run = await self._spend_of_run(transaction, window, tokens) if run else None
+            if run and run.is_over:
+                return run
+            own = own._replace(tokens=own.tokens + tokens)
+            await transaction.query(_SPEND, (own.tokens, window.epoch, last_seq, *key))
+        return min((one for one in (own, run) if one and one.tokens_max), key=lambda one: one.tokens_max - one.tokens)
+
+    async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> Spent | None:
+        rows = await transaction.query(_SPEND_OF_RUN, (window.context_id, window.window_id, tokens))
+        return Spent(rows[0].spent, rows[0].spent_max, rows[0].is_over) if rows else None
 
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
         """Return windows of a context, the newest first, from the one before `before` on."""
@@ -460,4 +488,5 @@ def _window(row: Row) -> Window:
         updated_at=row.updated_at,
         closed_at=row.closed_at,
         token_factor=row.token_factor,
+        is_of_run=row.is_of_run,
     )

@@ -101,6 +101,7 @@ def test_a_window_is_shown_in_numbers(answer: Answer, run: Run, context_id: str)
     run(f"window pack {window_id}")
     run(f"window pin {window_id} French.")
     run(f"window usage {window_id} --input 200 --cached 100 --tokens 200")
+    assert answer(f"window outcome {window_id} --quality 0.5")["step_to"] == 2
 
     shown = dict(line.split(maxsplit=1) for line in run(f"window stats {window_id}").stdout.splitlines())
     assert (shown["breaks"], shown["step_count"]) == ("1 pinned", "2")

@@ -95,6 +95,19 @@ async def test_bills_teach_how_counts_meet_them(world: Any, context: Any):
     assert (estimate.ahead.written_tokens, estimate.folds, estimate.step_tokens) == (30, 0, 10)
 
 
+async def test_whoever_knows_how_steps_ended_says_so(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5")
+    request_id = new_id()
+    for _ in range(2):
+        outcome = await world.run(
+            context.record_outcome, window.window_id, success=True, quality=0.5, request_id=request_id
+        )
+        assert (outcome.step_from, outcome.step_to, outcome.memory_id) == (1, 1, "")
+    with pytest.raises(InvalidArgument):
+        await world.run(context.record_outcome, window.window_id, success=False, step_to=2)
+
+
 async def test_windows_are_listed_and_a_closed_one_packs_no_more(world: Any, context: Any):
     context_id = (await world.run(context.send_message, "Hello")).context_id
     opened = [

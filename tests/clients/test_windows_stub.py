@@ -233,6 +233,12 @@ def test_RecordUsage_teaches_how_counts_meet_bills(grpc_stub, context_id):
     assert pack.calibrated_tokens == 2 * pack.tokens
 
 
+def test_RecordOutcome_says_of_which_steps_it_is(grpc_stub, folded):
+    request = pb.RecordOutcomeRequest(window_id=folded.window_id, step_from=1, step_to=2, success=True, quality=0.5)
+    answer = grpc_stub.RecordOutcome(request, metadata=METADATA)
+    assert (answer.step_from, answer.step_to, answer.memory_id) == (1, 2, "")
+
+
 def test_WindowStats_answers_a_window_in_numbers(grpc_stub, folded):
     grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
     answer = grpc_stub.WindowStats(pb.WindowStatsRequest(window_id=folded.window_id), metadata=METADATA)

@@ -316,6 +316,36 @@ def test_that_of_a_fork_neither_merges_it_nor_follows_refs_out_of_it(issued: Iss
     assert issued.client.call(RPCS["MergeWindow"], merging, key=forked.key).ok
 
 
+def test_those_of_forks_spend_what_their_run_may_have(issued: Issued, forked: Forks):
+    """Though they see nothing of the window that says so."""
+    windows_packed = {forked.one.key: forked.one.window, forked.inner.key: forked.inner.window}
+    limiting = windows.UpdateWindowRequest(window_id=forked.root.window_id, config={"max_total_tokens": 120})
+    assert issued.client.call(RPCS["UpdateWindow"], limiting, key=issued.parent).ok
+    spent, reasons = 0, set()
+    for turn in range(12):
+        for key, window in windows_packed.items():
+            said = pb.SendMessageRequest(context_id=window.context_id, message=pb.MessageInput(content=f"more {turn}"))
+            assert issued.client.call(RPCS["SendMessage"], said, key=key).ok
+            packed = issued.client.call(RPCS["Pack"], windows.PackRequest(window_id=window.window_id), key=key)
+            reasons.add(packed.reason)
+            spent += packed.answers[0].tokens if packed.ok else 0
+    reading = windows.GetWindowRequest(window_id=forked.root.window_id)
+    (root,) = issued.client.call(RPCS["GetWindow"], reading, key=issued.parent).answers
+    assert reasons == {"", "TOKENS_SPENT"} and root.window.spent_tokens == spent <= 120
+
+
+def test_one_says_how_steps_ended_and_remembers_nothing_beyond_its_context(issued: Issued):
+    opening = windows.OpenWindowRequest(context_id=issued.context_id, model="gpt-5")
+    (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.key).answers
+    outcome = windows.RecordOutcomeRequest(window_id=opened.window.window_id, success=True)
+    assert issued.client.call(RPCS["RecordOutcome"], outcome, key=issued.key).ok
+    outcome.lesson = SECRET
+    assert issued.client.call(RPCS["RecordOutcome"], outcome, key=issued.key).reason in {
+        "SUBJECT_REQUIRED",
+        "PERMISSION_DENIED",
+    }
+
+
 def test_one_makes_no_keys_when_it_forks_and_reaches_what_it_forked(issued: Issued, forked: Forks):
     forking = windows.ForkWindowRequest(window_id=forked.root.window_id, task="part")
     (made,) = issued.client.call(RPCS["ForkWindow"], forking, key=forked.key).answers

@@ -45,7 +45,7 @@ PROMISED = {
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
         UpdateWindow Pin Unpin RecordUsage PatchState EstimateCost WindowStats PutProfile ListProfiles
         WatchWindow PrepareFold CommitFold CreateCheckpoint ListCheckpoints Rollback
-        ReportResponse ForkWindow MergeWindow
+        ReportResponse ForkWindow MergeWindow RecordOutcome
     """,
     "contextkeep.context.v1.Knowledge": """
         RetainMemory RecallMemories ReflectMemories ListMemories UpdateMemory ForgetMemory ConsolidateMemories

@@ -1794,6 +1794,11 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.RecordUsageRequest(window_id=t.window_id, epoch=1, input_tokens=9, request_id=t.request_id),
         windows.RecordUsageRequest(window_id=t.window_id, input_tokens=1, subject_user_id=t.user_id),
     ],
+    "RecordOutcome": lambda t: [
+        windows.RecordOutcomeRequest(window_id=t.window_id, step_to=1, success=True, quality=0.5),
+        windows.RecordOutcomeRequest(window_id=t.window_id, step_from=1, success=True, request_id=t.request_id),
+        windows.RecordOutcomeRequest(window_id=t.window_id, success=True, lesson="x", subject_user_id=t.user_id),
+    ],
     "CloseWindow": lambda t: [
         windows.CloseWindowRequest(window_id=t.window_id),
         windows.CloseWindowRequest(window_id=t.window_id, request_id=t.request_id),

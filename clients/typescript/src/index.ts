@@ -155,6 +155,7 @@ export type {
   LevelStats,
   Merged,
   Original,
+  Outcome,
   Pack,
   PackCost,
   PackPart,

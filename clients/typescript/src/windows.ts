@@ -273,6 +273,14 @@ export interface Forked {
   key?: ContextKey;
 }
 
+/** Of which steps it is known how they ended, and what is remembered of them. */
+export interface Outcome {
+  stepFrom: number;
+  stepTo: number;
+  /** Of the lesson, if there was one. */
+  memoryId?: string;
+}
+
 /** What came back of a fork: a message where it was forked. */
 export interface Merged {
   contextId: string;
@@ -550,6 +558,11 @@ export function forkedOf(message: pb.ForkWindowResponse): Forked {
   const { window, ref, key, keyExpiresAt } = message;
   const made = { window: windowOf(window!), ref };
   return key ? { ...made, key: { key, expiresAt: timeText(keyExpiresAt!) } } : made;
+}
+
+export function outcomeOf(message: pb.RecordOutcomeResponse): Outcome {
+  const { stepFrom, stepTo, memoryId } = message;
+  return memoryId ? { stepFrom, stepTo, memoryId } : { stepFrom, stepTo };
 }
 
 export function mergedOf(message: pb.MergeWindowResponse): Merged {

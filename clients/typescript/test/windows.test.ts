@@ -112,6 +112,13 @@ test("a response that is of no use takes back what led to it", async () => {
   assert.deepEqual(await context.reportResponse(windowId, pack, true), { pack: recovered!.pack });
 });
 
+test("whoever knows how steps ended says so", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+  assert.deepEqual(await context.recordOutcome(windowId, true, { quality: 0.5 }), { stepFrom: 1, stepTo: 1 });
+  await assert.rejects(context.recordOutcome(windowId, false, { stepTo: 2 }), InvalidArgument);
+});
+
 test("a part of the work is done in a fork, and comes back once", async () => {
   const { contextId } = await context.sendMessage("Never open port 80.");
   const { windowId } = await context.openWindow(contextId, "gpt-5");

@@ -27,6 +27,7 @@ from contextkeep.errors import (
     LimitExceeded,
     RefNotFound,
     RequestIdReused,
+    TokensSpent,
     Unavailable,
     WindowClosed,
     WindowNotFound,
@@ -580,6 +581,65 @@ async def test_forks_are_of_who_sees_the_context(caller: Caller):
     # Of what is nobody's, a fork of a user's call is nobody's, too.
     free = await opened(caller, (await caller.send("free")).context_id)
     assert (await forked(ada, free)).window.owner_user_id == ""
+
+
+async def test_a_run_never_has_more_tokens_than_its_window_may_whoever_works(
+    caller: Caller, other_replica: Caller, context_id: str
+):
+    """Forks, and forks of forks, pack at once, at two replicas; that keys of forks do so, too, `tests/hostile` says."""
+    most = 6_000
+    window = await opened(caller, context_id, config={"max_total_tokens": most})
+    made = [await forked(caller, window, f"Task {n}.") for n in range(3)]
+    made.append(await forked(caller, made[0].window, "A part of it."))
+    replicas = (caller, other_replica, caller, other_replica)
+    workers = [(caller, window), *zip(replicas, (one.window for one in made), strict=True)]
+    wrapped = set()
+
+    async def work(who: Caller, of: pb.Window) -> int:
+        spent = 0
+        with pytest.raises(TokensSpent) as error:
+            while True:
+                pack = await packed(who, of)
+                spent += pack.tokens
+                if pack.wrap_up:
+                    wrapped.add(of.window_id)
+                await said(who, of.context_id, {"role": "assistant", "content": "word " * 30})
+        assert error.value.metadata["max_total_tokens"] == str(most)
+        return spent
+
+    spent = await asyncio.gather(*(work(who, of) for who, of in workers))
+    now = (await caller.call("GetWindow", window_id=window.window_id)).window.spent_tokens
+    assert all(spent) and now == sum(spent) <= most and wrapped
+    assert {one.window.config.max_total_tokens for one in made} == {0}
+
+    await caller.call("UpdateWindow", window_id=window.window_id, config={"max_total_tokens": 2 * most})
+    assert (await packed(caller, made[0].window)).tokens
+    limited = await forked(caller, window, "A task with a limit of its own.")
+    await caller.call("UpdateWindow", window_id=limited.window.window_id, config={"max_total_tokens": 1})
+    with pytest.raises(TokensSpent) as error:
+        await packed(caller, limited.window)
+    assert error.value.metadata["max_total_tokens"] == "1"
+
+
+async def test_the_tokens_of_a_run_are_of_who_sees_a_window_of_it(caller: Caller, stack: Stack, context_id: str):
+    """Below the services, too: what runs as the owner asks who asks."""
+    window = await opened(caller, context_id, config={"max_total_tokens": 6_000})
+    fork = (await forked(caller, window)).window
+    statement = "SELECT spent FROM context.spend_of_run(%s, %s, 1)"
+    with psycopg.connect(stack.urls.service) as connection:
+        for tenant, seen, subject, spent in (
+            (PRINCIPAL.tenant_id, "*", "*", [(1,)]),
+            (PRINCIPAL.tenant_id, fork.context_id, "=", [(2,)]),
+            (PRINCIPAL.tenant_id, context_id, "=", []),
+            (PRINCIPAL.tenant_id, an_id(), "=", []),
+            (PRINCIPAL.tenant_id, "", "=", []),
+            (PRINCIPAL.tenant_id, "*", "", []),
+            (an_id(), "*", "*", []),
+            ("", "*", "*", []),
+        ):
+            for name, value in (("tenant", tenant), ("context", seen), ("subject", subject), ("bounds", "")):
+                connection.execute("SELECT set_config(%s, %s, false)", (f"app.{name}", str(value)))
+            assert connection.execute(statement, (fork.context_id, fork.window_id)).fetchall() == spent, (tenant, seen)
 
 
 async def test_what_is_no_fork_is_refused(caller: Caller, context_id: str, monkeypatch: pytest.MonkeyPatch):

@@ -550,6 +550,23 @@ def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> 
 
 @command(
     _WINDOW,
+    click.option("--failed", is_flag=True, help="They did not do what they were for."),
+    click.option("--quality", type=click.FloatRange(0, 1), help="How well they did it; else 1."),
+    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="The first step; else the last alone."),
+    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="The last step; else the last there is."),
+    click.option("--lesson", default="", help="What was learned: a memory of the user."),
+    subject_option,
+    name="outcome",
+    group=window,
+    example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
+)
+def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **given: Any) -> None:
+    """Say how steps ended."""
+    output.one(session.context.record_outcome(window_id, success=not failed, **given))
+
+
+@command(
+    _WINDOW,
     click.option("--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Ahead."),
     click.option("--step-tokens", type=click.IntRange(0), default=0, help="Of one; else like the last ones."),
     subject_option,

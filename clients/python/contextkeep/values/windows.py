@@ -60,7 +60,7 @@ class WindowConfig(Value):
     keep_last_steps: int | None = None  # that a fold leaves as they are, if they fit `tier_ratios.hot`; 10
     summarize_every_n_steps: int | None = None  # steps of a segment; 20
     prices: TokenPrices | None = None
-    max_total_tokens: int | None = None  # that its packs may have together; 0: any number
+    max_total_tokens: int | None = None  # that its packs and its forks' may have together; 0: any number
     cache_ttl_s: int | None = None  # how long the vendor's cache keeps it; 300, of OpenAI's models 600; 0: for ever
     checkpoint_every_n_steps: int | None = None  # behind so many, and before each fold; 50; 0: none
     recovery_strategy: str | None = None  # "rollback_to_checkpoint", the default, or "reread_from_checkpoint"
@@ -162,7 +162,7 @@ class Window(Value):
     is_closed: bool = False
     compression_profile: str = "general"  # what it keeps when it folds
     config: WindowConfig = field(default_factory=WindowConfig)  # with the defaults
-    spent_tokens: int = 0  # of its packs together, if its config has `max_total_tokens`
+    spent_tokens: int = 0  # of its packs and its forks' together, if its config has `max_total_tokens`
     token_factor: float = 1.0  # tokens as it counts them, times this, are what is billed at most in 95 of 100 calls
     tokens_are_estimated: bool = False  # the vendor's tokenizer is not public, or not installed
     left_out_refs: tuple[str, ...] = ()  # of messages that rollbacks left out: "m51..m90"
@@ -504,6 +504,20 @@ class Merged(Value):
     def from_proto(cls, merged: windows_pb.MergeWindowResponse) -> Merged:
         """Return the value of an answer."""
         return cls(**{name: getattr(merged, name) for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Outcome(Value):
+    """Of which steps it is known how they ended, and what is remembered of them."""
+
+    step_from: int
+    step_to: int
+    memory_id: str = ""
+
+    @classmethod
+    def from_proto(cls, recorded: windows_pb.RecordOutcomeResponse) -> Outcome:
+        """Return the value of an answer."""
+        return cls(step_from=recorded.step_from, step_to=recorded.step_to, memory_id=recorded.memory_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

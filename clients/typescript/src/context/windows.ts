@@ -18,6 +18,7 @@ import {
   type Forked,
   type Merged,
   type Original,
+  type Outcome,
   type Pack,
   type PackPart,
   type PackZones,
@@ -37,6 +38,7 @@ import {
   forkedOf,
   mergedOf,
   originalOf,
+  outcomeOf,
   packOf,
   partOf,
   profileOf,
@@ -511,6 +513,24 @@ export abstract class WindowCalls extends TaskCalls {
       requestId: requestId(options),
     };
     return calibratedOf(await this.call(method.recordUsage, request, options));
+  }
+
+  /**
+   * Say how steps of a window ended, and return which were meant: a fold keeps rather what ended well.
+   *
+   * @param options `quality` is how well, 0 to 1; steps from `stepFrom` to `stepTo`, both included, else the last; `lesson` is kept as a memory
+   * of the user.
+   * @throws InvalidArgument The window has no such steps.
+   * @throws SubjectRequired The lesson is nobody's.
+   */
+  async recordOutcome(
+    windowId: string,
+    success: boolean,
+    options: { quality?: number; stepFrom?: number; stepTo?: number; lesson?: string } & ContextOptions & WriteOptions = {},
+  ): Promise<Outcome> {
+    const { quality, stepFrom, stepTo, lesson, subjectUserId } = options;
+    const request = { windowId, success, quality, stepFrom, stepTo, lesson, subjectUserId, requestId: requestId(options) };
+    return outcomeOf(await this.call(method.recordOutcome, request, options));
   }
 
   /**

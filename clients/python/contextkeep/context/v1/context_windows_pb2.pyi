@@ -978,6 +978,36 @@ class RecordUsageResponse(_message.Message):
     is_clamped: bool
     def __init__(self, token_factor: _Optional[float] = ..., typical_factor: _Optional[float] = ..., is_clamped: _Optional[bool] = ...) -> None: ...
 
+class RecordOutcomeRequest(_message.Message):
+    __slots__ = ("window_id", "step_from", "step_to", "success", "quality", "lesson", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    QUALITY_FIELD_NUMBER: _ClassVar[int]
+    LESSON_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    step_from: int
+    step_to: int
+    success: bool
+    quality: float
+    lesson: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., success: _Optional[bool] = ..., quality: _Optional[float] = ..., lesson: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RecordOutcomeResponse(_message.Message):
+    __slots__ = ("step_from", "step_to", "memory_id")
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    step_from: int
+    step_to: int
+    memory_id: str
+    def __init__(self, step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., memory_id: _Optional[str] = ...) -> None: ...
+
 class PackCost(_message.Message):
     __slots__ = ("read_tokens", "written_tokens", "base_tokens", "price")
     READ_TOKENS_FIELD_NUMBER: _ClassVar[int]

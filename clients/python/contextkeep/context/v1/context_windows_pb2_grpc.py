@@ -169,6 +169,11 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
                 _registered_method=True)
+        self.RecordOutcome = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/RecordOutcome',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.FromString,
+                _registered_method=True)
         self.EstimateCost = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/EstimateCost',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
@@ -314,8 +319,8 @@ class ContextWindowsServicer:
         Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
-        metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's would have
-        more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
+        metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's, or those of the
+        run that it is a fork of, would have more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
         WINDOW_BEHIND (ABORTED: the window has more of its log to read than the call had time for; what it read stays, and the next call goes on;
         metadata `reached_seq` and `last_seq`).
         """
@@ -470,6 +475,20 @@ class ContextWindowsServicer:
         and as 2 at most. What a key of IssueContextKey was billed teaches its window alone.
 
         Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number that cannot be; an epoch that the window has not had), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecordOutcome(self, request, context):
+        """Says how steps ended, which rules cannot see: they know of a step only whether a call failed. When a fold chooses lines, what ended well is
+        worth more by `importance_weights.success` (0.05; say more, if outcomes are to weigh more). It catches up with the log first. What is said
+        later of the same steps takes its place; a rollback, and a retraction that has the window read its log anew, forget it of the steps behind.
+        A `lesson` is kept as a memory of kind "experience" of the user, with the window's goal: see Knowledge.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, INVALID_ARGUMENT (the window has no such steps; a quality that is none), LIMIT_EXCEEDED (`lesson`:
+        8,000 characters; `memories`), SUBJECT_REQUIRED and PERMISSION_DENIED (a lesson of nobody, or by a key of IssueContextKey), WINDOW_BEHIND,
+        REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -646,6 +665,11 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.RecordUsage,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.SerializeToString,
+            ),
+            'RecordOutcome': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordOutcome,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.SerializeToString,
             ),
             'EstimateCost': grpc.unary_unary_rpc_method_handler(
                     servicer.EstimateCost,
@@ -1353,6 +1377,33 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/RecordUsage',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordOutcome(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/RecordOutcome',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordOutcomeResponse.FromString,
             options,
             channel_credentials,
             insecure,

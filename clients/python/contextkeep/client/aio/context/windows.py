@@ -24,6 +24,7 @@ from contextkeep.values import (
     Forked,
     Merged,
     Original,
+    Outcome,
     Pack,
     Recovered,
     RolledBack,
@@ -916,6 +917,50 @@ class WindowCalls(AsyncClient):
             request_id=messages.new_request_id(request_id),
         )
         return Calibrated.from_proto(await self.call("RecordUsage", request, timeout_s=timeout_s))
+
+    async def record_outcome(
+        self,
+        window_id: Id,
+        *,
+        success: bool,
+        quality: float | None = None,
+        step_from: int = 0,
+        step_to: int = 0,
+        lesson: str = "",
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Outcome:
+        """Say how steps of a window ended, and return which were meant: a fold keeps rather what ended well.
+
+        Args:
+            window_id: Which.
+            success: They did what they were for.
+            quality: How well, 0 to 1. None: 1. What failed counts as 0.
+            step_from: The first one. 0: as `step_to`.
+            step_to: The last one. 0: the last that there is.
+            lesson: What was learned, kept as a memory of the user. Empty: nothing is.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            InvalidArgument: it has no such steps, or the quality is none.
+            SubjectRequired: the lesson is nobody's.
+        """
+        request = windows_pb.RecordOutcomeRequest(
+            window_id=messages.to_id(window_id),
+            step_from=step_from,
+            step_to=step_to,
+            success=success,
+            quality=quality,
+            lesson=lesson,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        return Outcome.from_proto(await self.call("RecordOutcome", request, timeout_s=timeout_s))
 
     async def estimate_cost(
         self,

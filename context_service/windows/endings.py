@@ -1,0 +1,76 @@
+"""How steps ended, as callers say it: ranges of steps, each with a score. Values in, values out.
+
+Rules see only whether a call failed. What a caller says stands above that: a fold that chooses lines asks it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import orjson
+
+RANGES_MAX = 1_000  # of a window; then what was said of the oldest steps goes
+
+
+class Ending(NamedTuple):
+    """How steps ended that follow each other: 0 is as bad as can be, 1 as good."""
+
+    step_from: int
+    step_to: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Endings:
+    """What is known of a window's steps: in their order, and none of a step twice."""
+
+    ranges: tuple[Ending, ...] = ()
+
+    def of(self, step: int) -> float | None:
+        """Return how a step ended; None: nobody said."""
+        at = bisect_right(self.ranges, step, key=lambda one: one.step_from) - 1
+        return self.ranges[at].score if at >= 0 and step <= self.ranges[at].step_to else None
+
+    def with_one(self, ending: Ending) -> Endings:
+        """Return them with what is said now, which takes the place of what was said of the same steps."""
+        left = []
+        for one in self.ranges:
+            if one.step_from < ending.step_from:
+                left.append(one._replace(step_to=min(one.step_to, ending.step_from - 1)))
+            if one.step_to > ending.step_to:
+                left.append(one._replace(step_from=max(one.step_from, ending.step_to + 1)))
+        return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
+
+    def up_to(self, step: int) -> Endings:
+        """Return those of the first steps: behind them are others now."""
+        first = [one._replace(step_to=min(one.step_to, step)) for one in self.ranges if one.step_from <= step]
+        return Endings(tuple(first))
+
+
+NOTHING = Endings()
+
+
+def stored(endings: Endings) -> str:
+    """Return endings as they are kept."""
+    return orjson.dumps([tuple(one) for one in endings.ranges]).decode()
+
+
+@lru_cache(maxsize=256)
+def loaded(text: str) -> Endings:
+    """Return the endings that `stored` wrote."""
+    return Endings(tuple(Ending(*one) for one in orjson.loads(text)))
+
+
+def _joined(ranges: Sequence[Ending]) -> list[Ending]:
+    """Return ranges with those made one that meet and say the same."""
+    found: list[Ending] = []
+    for one in ranges:
+        if found and found[-1].score == one.score and found[-1].step_to + 1 == one.step_from:
+            found[-1] = found[-1]._replace(step_to=one.step_to)
+        else:
+            found.append(one)
+    return found
