@@ -603,6 +603,7 @@ def _windows(
 ) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
     endings = EndingRows(ground.log)
+    models = ground.chat.models if ground.chat else ()
     checkpoint_rows, fork_rows = CheckpointRows(ground.log), ForkRows(ground.log)
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
     stack.callback(profiles.end)
@@ -615,6 +616,7 @@ def _windows(
         nesting_max=ground.settings.json_nesting_max,
         profiles=profiles,
         telemetry=telemetry,
+        models=models,
     )
     packs = Packs(
         rows,
@@ -641,6 +643,7 @@ def _windows(
         usage=usage,
         nesting_max=ground.settings.json_nesting_max,
         telemetry=telemetry,
+        models=models,
     )
     checkpoints = Checkpoints(
         rows,

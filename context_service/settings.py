@@ -165,7 +165,10 @@ class Settings(ServiceSettings):
         description="an endpoint that answers OpenAI's POST /chat/completions, such as https://api.openai.com/v1; it "
         "writes answers of context query and segments of windows whose folds are prepared; unset: both are quotations",
     )
-    llm_model: str = Field("gpt-5-mini", description="its model")
+    llm_model: str = Field(
+        "gpt-5-mini",
+        description="its model; of several, with commas between them and the cheapest first, a window may name one",
+    )
     llm_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
     llm_timeout_s: float = Field(20.0, gt=0, description="seconds that one text of it may take")
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
@@ -264,6 +267,13 @@ class Settings(ServiceSettings):
             raise ValueError(error.message.strip()) from error
         return url
 
+    @field_validator("llm_model")
+    @classmethod
+    def _names_a_model(cls, names: str) -> str:
+        if not any(one.strip() for one in names.split(",")):
+            raise ValueError("it names no model")
+        return names
+
     @field_validator("embedding_url", "llm_url", "bedrock_endpoint")
     @classmethod
     def _is_of_http_too(cls, url: str) -> str:
@@ -280,6 +290,11 @@ class Settings(ServiceSettings):
     def _has_keys(cls, keys: SecretStr) -> SecretStr:
         keys_of(keys.get_secret_value())
         return keys
+
+    @property
+    def llm_models(self) -> tuple[str, ...]:
+        """Names of the models that write texts, the cheapest first."""
+        return tuple(dict.fromkeys(one.strip() for one in self.llm_model.split(",") if one.strip()))
 
     @property
     def embedder(self) -> Literal["openai", "local", "none"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
@@ -25,34 +25,42 @@ _ANSWER_BYTES_MAX = 1024 * 1024
 
 
 class ChatModel:
-    """One model at one endpoint. One that failed is left alone for a while, longer each time.
+    """Models at one endpoint. One that failed is left alone for a while, longer each time.
 
     Args:
         session: Its connections.
         url: What `/chat/completions` is put behind.
-        model: Its name there.
+        models: Their names there, the cheapest first.
         timeout_s: That a text may take.
         key: The operator's, if it asks for one.
     """
 
     def __init__(
-        self, session: aiohttp.ClientSession, *, url: str, model: str, timeout_s: float, key: str = ""
+        self, session: aiohttp.ClientSession, *, url: str, models: Sequence[str], timeout_s: float, key: str = ""
     ) -> None:
         self._session = session
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
         self._key = key
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._timeout_s = timeout_s
-        self._pauses = endpoint.Pauses()
-        self.model = model
+        self._pauses = {one: endpoint.Pauses() for one in models}
 
-    async def text(self, *, system: str, user: str, tokens_max: int) -> str:
-        """Return what the model says; see `Chat`."""
-        if not self._pauses.is_over:
-            raise ChatFailed(self._pauses.failed_by)
+    @property
+    def models(self) -> Sequence[str]:
+        """Names of the models, the cheapest first."""
+        return tuple(self._pauses)
+
+    async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
+        """Return what a model says; see `Chat`."""
+        model = model or self.models[0]
+        pauses = self._pauses.get(model)
+        if pauses is None:
+            raise ChatFailed("it is configured no longer")
+        if not pauses.is_over:
+            raise ChatFailed(pauses.failed_by)
         body = orjson.dumps(
             {
-                "model": self.model,
+                "model": model,
                 "temperature": 0,
                 "max_tokens": tokens_max,
                 "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
@@ -64,18 +72,22 @@ class ChatModel:
                 status, answer, retry_after = await self._posted(body)
         except TimeoutError:
             # A caller in a hurry says nothing of the endpoint.
-            raise self._failed("the model did not answer in time", pauses=seconds == self._timeout_s) from None
+            raise self._failed(
+                pauses, "the model did not answer in time", is_of_it=seconds == self._timeout_s
+            ) from None
         except (aiohttp.ClientError, OSError) as error:
             _log.warning("model cannot be reached", extra={"error": str(error) or type(error).__name__})
-            raise self._failed("the model cannot be reached") from error  # but not where it is: callers read this
+            raise self._failed(
+                pauses, "the model cannot be reached"
+            ) from error  # but not where it is: callers read this
         if answer is None:
-            raise self._failed(f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
+            raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
         if status != HTTPStatus.OK:
             said = f"the model answered {status}: {endpoint.shown(answer, key=self._key)}"
             # What is wrong with this text may be right with the next one.
             is_ours = status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            raise self._failed(said, asked_s=endpoint.retry_after_s(retry_after), pauses=not is_ours)
-        self._pauses.answered()
+            raise self._failed(pauses, said, asked_s=endpoint.retry_after_s(retry_after), is_of_it=not is_ours)
+        pauses.answered()
         return _content(answer)
 
     async def _posted(self, body: bytes) -> tuple[int, bytes | None, str]:
@@ -84,9 +96,9 @@ class ChatModel:
             answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
             return response.status, answer, response.headers.get("retry-after", "")
 
-    def _failed(self, by: str, *, asked_s: float = 0.0, pauses: bool = True) -> ChatFailed:
-        if pauses:
-            pause_s = self._pauses.failed(by, asked_s=asked_s)
+    def _failed(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
+        if is_of_it:
+            pause_s = pauses.failed(by, asked_s=asked_s)
             _log.warning("model gave no text", extra={"error": by, "pause_s": pause_s})
         return ChatFailed(by)
 
@@ -98,7 +110,7 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
         yield ChatModel(
             session,
             url=settings.llm_url,
-            model=settings.llm_model,
+            models=settings.llm_models,
             timeout_s=settings.llm_timeout_s,
             key=settings.llm_api_key.get_secret_value(),
         )

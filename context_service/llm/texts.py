@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -10,15 +11,21 @@ class ChatFailed(Exception):
 
 
 class Chat(Protocol):
-    """Writes texts by one model."""
+    """Writes texts by a model of those that there are."""
 
-    async def text(self, *, system: str, user: str, tokens_max: int) -> str:
-        """Return what the model says, within its time and that of the call under way.
+    @property
+    def models(self) -> Sequence[str]:
+        """Names of the models that there are, the cheapest first."""
+        ...
+
+    async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
+        """Return what a model says, within its time and that of the call under way.
 
         Args:
             system: What it is to do.
             user: With what.
             tokens_max: It may say so many.
+            model: Which; empty: the first.
 
         Raises:
             ChatFailed: nothing that can be used.

@@ -568,6 +568,8 @@ def _config(config: Config) -> pb.WindowConfig:
         checkpoint_every_n_steps=config.checkpoint_steps,
         recovery_strategy=config.recovery_strategy,
         summarization_model=config.summarization_model,
+        summarization_prompt=config.summarization_prompt,
+        summarization_style=config.summarization_style,
     )
 
 

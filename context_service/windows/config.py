@@ -7,7 +7,7 @@ on, and breaks no prefix by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ import orjson
 from context_service.windows.importance import Weights
 from context_service.windows.prices import Prices
 from contextkeep.errors import InvalidArgument
+from service_runtime.documents import check_text
 
 KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
 STEPS_MAX = 1_000  # of either
@@ -28,6 +29,8 @@ TOTAL_TOKENS_MAX = 10**15
 CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
 BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
+STYLES = ("structured", "narrative")  # of what they write
+PROMPT_CHARS_MAX, MODEL_CHARS_MAX = 4_000, 200
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 
 _ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is less than 1, and others are more
@@ -64,8 +67,10 @@ class Config:
             callers; 0: it makes none.
         recovery_strategy: What is left out when a response is reported invalid: `ROLLBACK` all behind the checkpoint,
             `REREAD` what came behind the pack.
-        summarization_model: What writes segments of folds that are prepared: `BY_ANY_MODEL` that there is, or
-            `NO_MODEL`.
+        summarization_model: What writes segments of folds that are prepared: `BY_ANY_MODEL` that there is, one of
+            these by its name, or `NO_MODEL`.
+        summarization_prompt: What it shall write down; empty: the default. What its answer must be stays.
+        summarization_style: Of `STYLES`.
     """
 
     weights: Weights = Weights()
@@ -82,6 +87,8 @@ class Config:
     checkpoint_steps: int = CHECKPOINT_STEPS
     recovery_strategy: str = ROLLBACK
     summarization_model: str = BY_ANY_MODEL
+    summarization_prompt: str = ""
+    summarization_style: str = STYLES[0]
 
 
 DEFAULT = Config()
@@ -119,14 +126,18 @@ def config_of(said: Mapping[str, Any]) -> Config:
         ),
         recovery_strategy=said.get("recovery_strategy", ROLLBACK),
         summarization_model=said.get("summarization_model", BY_ANY_MODEL),
+        summarization_prompt=said.get("summarization_prompt", ""),
+        summarization_style=said.get("summarization_style", STYLES[0]),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(
             f"config.recovery_strategy is none of {ROLLBACK}, {REREAD}", field="config.recovery_strategy"
         )
-    if config.summarization_model not in (BY_ANY_MODEL, NO_MODEL):
+    check_text("config.summarization_model", config.summarization_model, chars_max=MODEL_CHARS_MAX, required=True)
+    check_text("config.summarization_prompt", config.summarization_prompt, chars_max=PROMPT_CHARS_MAX)
+    if config.summarization_style not in STYLES:
         raise InvalidArgument(
-            f"config.summarization_model is none of {BY_ANY_MODEL}, {NO_MODEL}", field="config.summarization_model"
+            f"config.summarization_style is none of {', '.join(STYLES)}", field="config.summarization_style"
         )
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
@@ -134,6 +145,23 @@ def config_of(said: Mapping[str, Any]) -> Config:
             field="config.low_mark" if "low_mark" in said else "config.high_mark",
         )
     return config
+
+
+def check_model(config: Config, models: Sequence[str]) -> None:
+    """Refuse a config that names a model which nobody configured.
+
+    Args:
+        config: Of a window.
+        models: That write segments.
+
+    Raises:
+        InvalidArgument: it is none of them; the field is named.
+    """
+    known = (BY_ANY_MODEL, NO_MODEL, *models)
+    if config.summarization_model not in known:
+        raise InvalidArgument(
+            f"config.summarization_model is none of {', '.join(known)}", field="config.summarization_model"
+        )
 
 
 def limit_of(context_tokens: int, config: Config) -> int:

@@ -93,6 +93,7 @@ class Editing:
         usage: What bills taught about counts.
         nesting_max: Of a window's tools.
         telemetry: Counts.
+        models: Names of those that write segments.
     """
 
     def __init__(
@@ -107,7 +108,9 @@ class Editing:
         usage: UsageRows,
         nesting_max: int,
         telemetry: Telemetry,
+        models: Sequence[str] = (),
     ) -> None:
+        self._models = models
         self._telemetry = telemetry
         self._rows = rows
         self._views = views
@@ -141,6 +144,7 @@ class Editing:
             wanted = _configured(replace(window, **said), told)
             if wanted == window:
                 return _nothing
+            config.check_model(wanted.config, self._models)
             if changed:
                 size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
                 wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)

@@ -26,6 +26,7 @@ from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.checkpoint_rows import BY_FOLD, BY_STEPS, CheckpointRows
 from context_service.windows.ending_rows import EndingRows
 from context_service.windows.endings import Endings
+from context_service.windows.extracted import not_known
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
@@ -43,6 +44,7 @@ from context_service.windows.telemetry import Telemetry
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import (
     BY_CALLER,
+    BY_MODEL,
     NOTE,
     RECALLED,
     STEP,
@@ -170,6 +172,16 @@ class About(NamedTuple):
 
 class _Moved(Exception):
     """The window is not what it was when a fold was worked out."""
+
+
+class _Entries(NamedTuple):
+    """What steps say of the state: new entries, and numbers of those that end, new ones, too, with what ends them."""
+
+    new: list[Entry]
+    ended: dict[int, int]
+
+
+_NO_ENTRIES = _Entries([], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -738,10 +750,24 @@ class Packs:
         held = await self._views.held(window, principal=principal)
         state = await self._views.state_text(window, principal=principal)
         endings = await self._endings.read(window, principal=principal)
+        found = await self._found(window, held, kept.entries, principal) if kept and kept.entries else _NO_ENTRIES
         work = (_COMMITTING if kept else _FOLDING) * ahead.tokens
-        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, kept)
+        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, kept, found)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         return planned if planned.before.tokens + waiting == ahead.tokens else None
+
+    async def _found(
+        self, window: Window, held: Sequence[Held], entries: Sequence[Entry], principal: Principal
+    ) -> _Entries:
+        """Return what a model found of the state and nobody knew, and what that takes the place of."""
+        ended = await self._views.superseded(window, {one.seq for one in entries}, principal=principal)
+        known = [one.entry for one in held]
+        new = not_known(entries, [*known, *(old for old, _ in ended)])
+        now, superseded = after(sorted(known, key=_said_at), new)
+        holds = {id(one) for one in now}
+        new = [one for one in new if id(one) in holds]  # what was said later of the same stays
+        numbers = {id(one.entry): one.number for one in held}
+        return _Entries(new, {numbers[id(old)]: by.seq for old, by in superseded if id(old) in numbers})
 
     async def _write(self, planned: _Planned, reason: str, principal: Principal) -> Receipt | None:
         """Write a fold, and return its receipt; None: the window is another one meanwhile."""
@@ -795,6 +821,16 @@ class Packs:
         to = window.format
         if window.config.checkpoint_steps:
             await self._checkpoints.make(transaction, window, reason=BY_FOLD)
+        if found := planned.found.new:
+            await self._views.add(
+                transaction,
+                window,
+                [],
+                entries=found,
+                ended=planned.found.ended,
+                reached_seq=window.reached_seq,
+                source=BY_MODEL,
+            )
         await self._views.write_fold(
             transaction,
             window,
@@ -866,6 +902,7 @@ class _Planned:
     state_added: Sequence[Change]
     state_removed: Sequence[Change]
     prepared_seq: int = 0
+    found: _Entries = _NO_ENTRIES
 
     @property
     def saved_share(self) -> float:
@@ -1006,13 +1043,6 @@ def _read(window: Window, profile: Profile, messages: Sequence[Message], is_end:
     )
 
 
-class _Entries(NamedTuple):
-    """What steps say of the state: new entries, and numbers of those that end, new ones, too, with what ends them."""
-
-    new: list[Entry]
-    ended: dict[int, int]
-
-
 def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tuple[list[NewBlock], _Entries]:
     """Return blocks of steps and of notes on what is superseded, and what becomes of the state."""
     numbers = {id(one.entry): one.number for one in held}
@@ -1058,6 +1088,7 @@ def _plan(
     state_before: str,
     endings: Endings,
     kept: Prepared | None,
+    found: _Entries,
 ) -> _Planned:
     window = ahead.window
     count = TokenCounter(window.tokens_family).count
@@ -1066,7 +1097,10 @@ def _plan(
     def cost(text: str) -> int:
         return tokens_of(text_pieces(text, window.format), window.format, count)
 
-    state = shown([one.entry for one in held], tokens_max=limits.state, count=count)
+    holds = [one.entry for one in held if one.number not in found.ended]
+    if found.new or any(one.source == BY_MODEL for one in held):  # of two that differ the later holds
+        holds = sorted([*holds, *found.new], key=_said_at)
+    state = shown(holds, tokens_max=limits.state, count=count)
     text = f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
     state_tokens = cost(text) if text else 0
     view = View(
@@ -1100,7 +1134,13 @@ def _plan(
         state_added=added,
         state_removed=removed,
         prepared_seq=kept.last_seq if kept else 0,
+        found=found,
     )
+
+
+def _said_at(entry: Entry) -> tuple[int, bool]:
+    """Return when something was said: by a caller behind all of the log that there was."""
+    return entry.seq, not entry.ref
 
 
 def _check_epoch(window: Window, expected: int | None) -> None:

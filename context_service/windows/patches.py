@@ -22,7 +22,7 @@ from context_service.windows.task_state import (
     per_cent_in,
     place_of,
 )
-from context_service.windows.view_rows import BY_RULE, Held
+from context_service.windows.view_rows import BY_CALLER, Held
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
 
@@ -182,6 +182,6 @@ def _is_meant(one: Entry, held: Entry) -> bool:
 def _removal(held: Held, seq: int) -> Entry:
     """Return what says that an entry was removed, when the log was so long."""
     # What rules may read again stays removed; of the rest a model is told once.
-    stays = held.source == BY_RULE or held.entry.section in _OF_RULES
+    stays = held.source != BY_CALLER or held.entry.section in _OF_RULES
     key = " ".join(place_of(held.entry))
     return Entry(section=REMOVED, key=key, text=_line(held.entry), value="stays" if stays else "", ref="", seq=seq)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from context_service.windows.folds import Fold, View
 from context_service.windows.summaries import Summary
+from context_service.windows.task_state import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class Prepared:
         made: Those others, and new ones.
         rules: Sentences on it.
         worth: See `Fold`.
+        entries: Of the state, that a model found in the steps.
     """
 
     last_seq: int
@@ -37,6 +39,7 @@ class Prepared:
     made: Sequence[Summary]
     rules: Sequence[str]
     worth: Sequence[tuple[float, bool]]
+    entries: Sequence[Entry] = ()
 
 
 def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:

@@ -27,7 +27,7 @@ from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 
 STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
 SUMMARY = "summary"
-BY_RULE, BY_CALLER = "rule", "caller"  # sources of entries
+BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
 PIN = "pin"  # the section of what is pinned; its key is the id
 # Entries that a state is written of, the newest: of what each pack must have, and of the rest.
 _WHOLE_MAX, _HELD_MAX = 10_000, 5_000
@@ -255,7 +255,7 @@ WITH w AS (
         ended_at, ended_seq, owner_user_id, app_id, agent_bundle_id
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
-        e.text, e.value, e.ref, %(source)s, %(source)s = 'rule' OR e.section = 'pin',
+        e.text, e.value, e.ref, %(source)s, %(source)s <> 'caller' OR e.section = 'pin',
         CASE WHEN e.ended_seq IS NOT NULL THEN now() END, e.ended_seq, w.owner_user_id, w.app_id, w.agent_bundle_id
     FROM w, unnest(
         %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
@@ -284,14 +284,14 @@ SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERA
 _HELD = f"""
 SELECT {_ENTRY} FROM (
     SELECT {_ENTRY} FROM context.window_entry
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'rule'
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source <> 'caller'
         AND section = ANY (%(whole)s::text[])
     ORDER BY number DESC LIMIT {_WHOLE_MAX}
 ) whole
 UNION ALL
 SELECT {_ENTRY} FROM (
     SELECT {_ENTRY} FROM context.window_entry
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'rule'
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source <> 'caller'
         AND section <> ALL (%(whole)s::text[])
     ORDER BY number DESC LIMIT {_HELD_MAX}
 ) newest
@@ -314,7 +314,7 @@ ORDER BY number
 # Rules, values and goals of some messages that hold no longer.
 _ENDED_OF = f"""
 SELECT {_ENTRY} FROM context.window_entry
-WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND source = 'rule'
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND source <> 'caller'
     AND section IN ('goal', 'constraint', 'value')
     AND seq = ANY (%s)
 ORDER BY number DESC LIMIT {_ENDED_OF_MAX}
@@ -519,7 +519,7 @@ WITH blocks AS (
     DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), entries AS (
     DELETE FROM context.window_entry
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule'
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source <> 'caller'
 ), said AS (
     -- What the log took the place of holds until it does so again; but not if its caller said more of the same.
     UPDATE context.window_entry e SET ended_at = NULL, ended_seq = NULL, is_told = e.section = 'removed'
@@ -584,11 +584,11 @@ WITH blocks AS (
     DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), entries AS (
     DELETE FROM context.window_entry
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule' AND seq >= %(seq)s
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source <> 'caller' AND seq >= %(seq)s
 ), held AS (
     UPDATE context.window_entry SET ended_at = NULL, ended_seq = NULL
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_seq >= %(seq)s
-        AND source = 'rule' AND seq < %(seq)s
+        AND source <> 'caller' AND seq < %(seq)s
 ), said AS (
     -- What the log took the place of holds until it does so again; but not if its caller said more of the same.
     UPDATE context.window_entry e SET ended_at = NULL, ended_seq = NULL, is_told = e.section = 'removed'
@@ -1191,6 +1191,7 @@ def _prepared_text(fold: Prepared) -> str:
 def _prepared_of(text: str) -> Prepared:
     said = orjson.loads(text)
     said["gone"] = [(level, step_from) for level, step_from in said["gone"]]
+    said["entries"] = [Entry(**one) for one in said.get("entries", ())]
     said["worth"] = [(worth, is_shown) for worth, is_shown in said["worth"]]
     said["made"] = [Summary(**made | {"kept": _kept(made["kept"])}) for made in said["made"]]
     return Prepared(**said)

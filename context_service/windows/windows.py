@@ -62,6 +62,7 @@ class Windows:
         nesting_max: Of a window's tools.
         profiles: What a window may keep of its log.
         telemetry: Counts.
+        models: Names of those that write segments.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Windows:
         nesting_max: int,
         profiles: OwnProfiles,
         telemetry: Telemetry,
+        models: Sequence[str] = (),
     ) -> None:
         self._telemetry = telemetry
         self._profiles = profiles
@@ -82,6 +84,7 @@ class Windows:
         self._requests = requests
         self._order = order
         self._nesting_max = nesting_max
+        self._models = models
 
     def _input(self, said: Opening) -> WindowInput:
         """Return what a new window is, with what is known of its model."""
@@ -113,6 +116,7 @@ class Windows:
             profile=said.compression_profile,
             config_json=config.stored(told),
         )
+        config.check_model(given.config, self._models)
         check_head(given, nesting_max=self._nesting_max)
         return counted(given)
 

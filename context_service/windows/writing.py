@@ -8,30 +8,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from context_service.contexts.log import Log
 from context_service.contexts.model import Message
 from context_service.llm.texts import Chat, ChatFailed
 from context_service.parts import texts_of
 from context_service.tokens import TokenCounter
-from context_service.windows.config import NO_MODEL
+from context_service.windows.config import BY_ANY_MODEL, NO_MODEL
 from context_service.windows.folds import Limits, View
+from context_service.windows.models import model as model_of
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import text_pieces, tokens_of
 from context_service.windows.prepared import Prepared, committed
 from context_service.windows.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.windows.task_state import Entry
 from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import Window
 from context_service.windows.written import (
     ANSWER_TOKENS_MAX,
-    INSTRUCTIONS,
     VERDICT_CHARS_MAX,
     NotUsed,
     Steps,
     asked,
     checked,
+    instructions,
     sources_of,
+    state_in,
 )
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -39,8 +43,23 @@ from service_runtime.documents import beside_the_loop
 FAILURES_MAX = 3  # in a row
 EXTRACTIVE_STEPS = 50  # for which no model is asked then
 SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
+_ASKED_TOKENS_MAX = 32_000  # of what it is asked, and what it answers
 _MESSAGES_AT_ONCE = 256
 _CHECKING = 8  # times as long as parsing: what was shown is gone through for names and numbers
+
+
+class _Answer(NamedTuple):
+    """What came of asking a model for a segment.
+
+    Attributes:
+        summary: As it wrote it, or as it was.
+        entries: Of the state, that it found.
+        refused: How many more it named.
+    """
+
+    summary: Summary
+    entries: Sequence[Entry] = ()
+    refused: int = 0
 
 
 class Writing:
@@ -80,7 +99,11 @@ class Writing:
         if window.step_count < extractive_to:
             return None
         limits = Limits.of(window.counted_limit, window.config)
-        done = await asyncio.gather(*(self._segment(window, before, limits, one, principal) for one in segments))
+        model = self._model(window)
+        answers = await asyncio.gather(
+            *(self._segment(window, before, limits, one, model, principal) for one in segments)
+        )
+        done = [one.summary for one in answers]
         for one in done:
             self._telemetry.written(one.verdict)
             failures = failures + 1 if one.method == BY_RULES else 0
@@ -88,10 +111,15 @@ class Writing:
                 failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
         instead = {(old.level, old.step_from): new for old, new in zip(segments, done, strict=True)}
         count = sum(one.method != BY_RULES for one in done)
+        entries = [entry for one in answers for entry in one.entries]
+        rules = [*fold.rules, f"a model wrote {count} of {len(done)} segments"]
+        if found := len(entries) + sum(one.refused for one in answers):
+            rules.append(f"it found {found} statements of the state, of which {len(entries)} are kept")
         better = replace(
             fold,
             made=[instead.get((one.level, one.step_from), one) for one in fold.made],
-            rules=[*fold.rules, f"a model wrote {count} of {len(done)} segments"],
+            rules=rules,
+            entries=entries,
         )
         if committed(before, better, state_tokens=state_tokens).view.tokens > limits.high:
             return None
@@ -100,9 +128,17 @@ class Writing:
         )
         return better if is_kept else None
 
+    def _model(self, window: Window) -> str:
+        """Return which model a window asks: the one that it names, or, if there are several, the cheapest that fits."""
+        named = window.config.summarization_model
+        if named != BY_ANY_MODEL:
+            return named
+        able = (one for one in self._chat.models if not 0 < model_of(one).context_tokens < _ASKED_TOKENS_MAX)
+        return next(able, self._chat.models[0])
+
     async def _segment(
-        self, window: Window, before: View, limits: Limits, of: Summary, principal: Principal
-    ) -> Summary:
+        self, window: Window, before: View, limits: Limits, of: Summary, model: str, principal: Principal
+    ) -> _Answer:
         """Return a segment as a model wrote it, or as it was, with why."""
         messages = await self._messages(window, of, principal)
         steps = [one for one in before.blocks if of.step_from <= one.step <= of.step_to and not one.is_appended]
@@ -124,18 +160,23 @@ class Writing:
             return tokens_of(text_pieces(text, window.format), window.format, count)
 
         try:
-            answer = await self._chat.text(system=INSTRUCTIONS, user=asked(what), tokens_max=ANSWER_TOKENS_MAX)
+            answer = await self._chat.text(
+                system=instructions(window.config.summarization_prompt, window.config.summarization_style),
+                user=asked(what),
+                tokens_max=ANSWER_TOKENS_MAX,
+                model=model,
+            )
         except ChatFailed as error:
-            return replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX])
+            return _Answer(replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX]))
 
-        def check() -> Summary:
-            return checked(answer, what, count=count, cost=cost)
+        def check() -> _Answer:
+            return _Answer(checked(answer, what, count=count, cost=cost), *state_in(answer, what))
 
         try:
             shown = sum(len(one.text) for one in sources)
             return await self._profiles.beside(profile, principal, _CHECKING * shown, check)
         except NotUsed as error:
-            return replace(of, verdict=str(error))
+            return _Answer(replace(of, verdict=str(error)))
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
         """Return what a segment stands for."""

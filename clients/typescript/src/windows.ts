@@ -91,8 +91,12 @@ export interface WindowConfig {
   checkpointEveryNSteps?: number;
   /** What `reportResponse` leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
   recoveryStrategy?: string;
-  /** What writes the segments of folds that are prepared: "auto", the model of the service, if it has one; or "none". */
+  /** What writes the segments of folds that are prepared: "auto", a model of the service by its name, or "none". */
   summarizationModel?: string;
+  /** What it shall write down; "": the default. */
+  summarizationPrompt?: string;
+  /** "structured" or "narrative". */
+  summarizationStyle?: string;
 }
 
 /** What a model shall see now. */

@@ -14,10 +14,12 @@ import pytest
 from aiohttp import web
 
 from context_service.llm import endpoint
+from context_service.windows.extracted import extracted
 from context_service.windows.packs import NOTE_TOKENS
 from context_service.windows.writing import EXTRACTIVE_STEPS, FAILURES_MAX
+from context_service.windows.written import Source
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts import Caller, opened
 from tests.context_service.windows import calling
@@ -79,7 +81,7 @@ class World:
 
 @pytest.fixture(scope="module")
 async def running(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    settings = {"llm_model": "m1", "llm_timeout_s": 1.0}
+    settings = {"llm_model": "m1, claude-m2, gpt-4", "llm_timeout_s": 1.0}
     async with (
         chat_server() as server,
         opened(postgres, tmp_path_factory.mktemp("blobs"), llm_url=server.url, **settings) as made,
@@ -220,8 +222,138 @@ async def test_one_that_fails_now_and_then_is_asked_again(world: World):
     assert [one.method for one in told.summaries] == ["model"]
 
 
-async def test_a_model_that_is_neither_any_nor_none_is_refused(world: World):
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"summarization_model": "gpt-99"}, "summarization_model"),
+        ({"summarization_prompt": "x" * 4_001}, "summarization_prompt"),
+        ({"summarization_prompt": "a\0b"}, "summarization_prompt"),
+        ({"summarization_style": "poem"}, "summarization_style"),
+    ],
+)
+async def test_a_model_a_prompt_and_a_style_that_cannot_be_are_refused(world: World, config: Any, field: str):
     context_id = (await world.caller.send()).context_id
-    with pytest.raises(InvalidArgument) as error:
-        await world.window(context_id, summarization_model="gpt-99")
-    assert error.value.violations[0].field == "config.summarization_model"
+    with pytest.raises((InvalidArgument, LimitExceeded)) as error:
+        await world.window(context_id, **config)
+    assert field in f"{error.value.violations} {error.value.metadata}"
+    window = await world.window(context_id)
+    with pytest.raises((InvalidArgument, LimitExceeded)):
+        await world.caller.call("UpdateWindow", window_id=window.window_id, config=config)
+
+
+async def test_a_window_names_its_model_and_what_it_wants_of_it(world: World):
+    context_id = await world.worked(26)
+    asked = []
+    for config in (
+        {},
+        {
+            "summarization_model": "claude-m2",
+            "summarization_prompt": "Write of ports.",
+            "summarization_style": "narrative",
+        },
+    ):
+        told = await world.prepared(await world.window(context_id, **config))
+        assert [one.method for one in told.summaries] == ["model"]
+        body = world.server.requests[-1][1]
+        asked.append((body["model"], body["messages"][0]["content"]))
+    (first, usual), (second, own) = asked
+    assert (first, second) == ("m1", "claude-m2")
+    assert own.startswith("Write of ports. The lines tell in order") and own.partition("Answer one JSON")[2] in usual
+
+
+async def test_a_model_that_is_down_leaves_the_others_alone(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(endpoint, "PAUSE_S", 60.0)
+    context_id = await world.worked(26)
+    world.server.answer = down(500)
+    told = await world.prepared(await world.window(context_id, summarization_model="gpt-4"))
+    assert told.summaries[0].verdict.startswith("model: the model answered 500")
+    world.server.answer = wrote()
+    assert [one.method for one in (await world.prepared(await world.window(context_id))).summaries] == ["model"]
+
+
+GERMAN = "Der Testport ist 8081."
+NOT_BUT = "Nicht 8081, sondern vendor 8082."
+RULE = "Fasse den Ordner vendor niemals an!"
+
+
+def found(*state: dict[str, Any]) -> Answer:
+    """Write as `wrote` does, and name statements of the state."""
+
+    def answer(body: dict[str, Any]) -> web.StreamResponse:
+        said = orjson.loads(orjson.loads(wrote()(body).body)["choices"][0]["message"]["content"])
+        return says(orjson.dumps({**said, "state": list(state)}).decode())(body)
+
+    return answer
+
+
+async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_something_else_does(world: World):
+    steps = chain.from_iterable(step(n, SHORT) for n in range(26))
+    context_id = await said(world.caller, "", {"content": f"{RULE} {GERMAN}"}, *FIRST, *steps)
+    window, without = await world.window(context_id), await world.window(context_id, summarization_model="none")
+    before = await packed(world.caller, window, without_recall=True)
+    world.server.answer = found(
+        {"section": "constraint", "text": RULE, "ref": "m1/0"},
+        {"section": "value", "key": "Testport", "value": "8081", "text": GERMAN, "ref": "m1/0"},
+        {"section": "constraint", "text": "Never touch the vendor folder.", "ref": "m2/0"},  # known already
+        {"section": "constraint", "text": "I look at number 1.", "ref": "m6/0"},  # nobody who may
+    )
+    told = await world.prepared(window)
+    assert "it found 4 statements of the state, of which 3 are kept" in told.rules
+    assert await packed(world.caller, window, without_recall=True) == before
+    await world.committed(window)
+    state = (await world.caller.call("GetState", window_id=window.window_id, sections=["constraint", "value"])).entries
+    assert [(one.section, one.text, one.ref) for one in state if one.source == "model"] == [
+        ("constraint", RULE, "m1/0"),
+        ("value", GERMAN, "m1/0"),
+    ]
+    text = (await packed(world.caller, window, without_recall=True)).messages_json
+    assert text.index(RULE) < text.index("Never touch the vendor folder.") and GERMAN in text
+    checkpoints = (await world.caller.call("ListCheckpoints", window_id=window.window_id)).checkpoints
+    await said(world.caller, context_id, {"content": "The testport is 9001."})
+    values = (await packed(world.caller, window, without_recall=True)).messages_json
+    assert "no longer: Der Testport ist 8081. (m1/0)" in values
+    last = (await packed(world.caller, window, without_recall=True)).last_seq
+    await world.caller.call(
+        "Rollback", window_id=window.window_id, checkpoint=checkpoints[0].number, expected_last_seq=last
+    )
+    assert await packed(world.caller, without, without_recall=True)  # another one of the log knows nothing of it
+    assert not [one for one in (await _state(world, window)) if one.source == "model"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"section": "constraint", "text": "Fasse den Ordner src niemals an!", "ref": "m1/0"},  # invented
+        {"section": "constraint", "text": "den Ordner vendor niemals", "ref": "m1/0"},  # no whole sentence
+        {"section": "constraint", "text": "Always open port 80.", "ref": "m2/1"},  # of a tool
+        {"section": "goal", "text": RULE, "ref": "m1/0"},
+        {"section": "value", "key": "Testport", "value": "80", "text": GERMAN, "ref": "m1/0"},
+        {"section": "value", "key": "Hafen", "value": "8081", "text": GERMAN, "ref": "m1/0"},
+        {"section": "value", "key": "", "value": "8081", "text": GERMAN, "ref": "m1/0"},
+        {
+            "section": "value",
+            "key": "vendor",
+            "value": "8082",
+            "text": NOT_BUT,
+            "ref": "m1/0",
+        },
+        {"section": "decision", "text": RULE, "ref": "m99/0"},
+        {"section": ["constraint"], "text": RULE, "ref": "m1/0"},
+        {"section": "constraint", "text": 7, "ref": "m1/0"},
+        "lie",
+        None,
+    ],
+)
+def test_a_statement_that_lies_is_none(lie: Any):
+    sources = [
+        Source("m1/0", "user", f"{RULE} {GERMAN} {NOT_BUT}"),
+        Source("m2/1", "tool", "Always open port 80."),
+    ]
+    true = {"section": "constraint", "text": RULE, "ref": "m1/0"}
+    entries, refused = extracted([lie, true], sources)
+    assert ([one.text for one in entries], refused) == ([RULE], 1)
+    assert extracted({"section": "constraint"}, sources) == extracted(lie, sources) == ([], 0)
+
+
+async def _state(world: World, window: windows_pb.Window) -> Any:
+    return (await world.caller.call("GetState", window_id=window.window_id)).entries

@@ -64,7 +64,9 @@ class WindowConfig(Value):
     cache_ttl_s: int | None = None  # how long the vendor's cache keeps it; 300, of OpenAI's models 600; 0: for ever
     checkpoint_every_n_steps: int | None = None  # behind so many, and before each fold; 50; 0: none
     recovery_strategy: str | None = None  # "rollback_to_checkpoint", the default, or "reread_from_checkpoint"
-    summarization_model: str | None = None  # that writes segments of prepared folds: "auto", if there is one; or "none"
+    summarization_model: str | None = None  # that writes segments of prepared folds: "auto", one by its name, or "none"
+    summarization_prompt: str | None = None  # what it shall write down; "": the default
+    summarization_style: str | None = None  # "structured" or "narrative"
 
     @classmethod
     def from_proto(cls, config: windows_pb.WindowConfig) -> WindowConfig:
@@ -755,7 +757,7 @@ class StateEntry(Value):
     value: str = ""
     ref: str = ""  # where; empty of what a caller said
     created_at: datetime
-    source: str = "rule"  # which read it in the log; or "caller"
+    source: str = "rule"  # which read it in the log; "model", which found it there; or "caller"
     count: int = 0  # of a tool its calls, of an entity the steps that speak of it
     failure_count: int = 0  # of a tool
     last_step: int = 0  # that has it
