@@ -39,6 +39,7 @@ from context_service.contexts.tasks import Tasks
 from context_service.contexts.watching import Watching
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
+from context_service.extensions import check_installed
 from context_service.graph import EntityGraph
 from context_service.history import mapping_files
 from context_service.history.chat_history import ChatHistories
@@ -127,6 +128,7 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
+from context_service.windows import plugged
 from context_service.windows.accounts import Accounts
 from context_service.windows.checkpoint_rows import CheckpointRows
 from context_service.windows.checkpoints import Checkpoints
@@ -603,6 +605,8 @@ def _windows(
 ) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
     endings = EndingRows(ground.log)
+    for name in check_installed():
+        _log.info("extension is installed", extra={"extension": name})
     models = ground.chat.models if ground.chat else ()
     checkpoint_rows, fork_rows = CheckpointRows(ground.log), ForkRows(ground.log)
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
@@ -632,6 +636,9 @@ def _windows(
         telemetry=telemetry,
         endings=endings,
         writing=_writing(ground, views, profiles, telemetry),
+        scoring=plugged.scoring(),
+        extracting=plugged.extracting(),
+        middleware=plugged.middleware(),
     )
     editing = Editing(
         rows,
@@ -1077,9 +1084,10 @@ async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
 
 
 def _writing(ground: _Ground, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry) -> Writing | None:
-    if ground.chat is None:
+    chat = plugged.summarizer(ground.chat, call_s=ground.settings.llm_timeout_s)
+    if chat is None:
         return None
-    return Writing(ground.chat, views, log=ground.log, profiles=profiles, telemetry=telemetry)
+    return Writing(chat, views, log=ground.log, profiles=profiles, telemetry=telemetry, validating=plugged.validating())
 
 
 def _question_vectors(settings: Settings, embedder: Embedder, known: KnownVectors) -> QuestionVectors:

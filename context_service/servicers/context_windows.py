@@ -522,6 +522,7 @@ def _pack(pack: Pack) -> pb.PackResponse:
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
         recalled_refs=pack.recalled_refs,
+        annotations=pack.annotations,
     )
 
 

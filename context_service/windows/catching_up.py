@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -72,6 +72,7 @@ def caught_up(
     is_end: bool,
     last_seq: int,
     room: int = sys.maxsize,
+    said: Mapping[int, Sequence[Entry]] | None = None,
 ) -> CaughtUp:
     """Return what messages become.
 
@@ -83,6 +84,7 @@ def caught_up(
         is_end: Nothing follows them in the log.
         last_seq: Of the log.
         room: Tokens that the results of a step which waits may have, whole.
+        said: What messages say of the state, by their `seq`, if something else than rules read it.
     """
     done = cut(messages, is_end=is_end)
     by_seq = {message.seq: message for message in messages}
@@ -90,7 +92,7 @@ def caught_up(
     for step in done.closed:
         # A message that two steps are made of counts for the first: what is taken is gone.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
-        steps.append(_made(step, of_step, to, profile, count))
+        steps.append(_made(step, of_step, to, profile, count, said))
     if done.next_seq is not None:
         reached_seq = done.next_seq - 1
     else:
@@ -126,9 +128,20 @@ def _waiting(
     return replace(made, is_cut=made.pieces != block.pieces)
 
 
-def _made(step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int]) -> Made:
+def _made(
+    step: Step,
+    messages: Sequence[Message],
+    to: Format,
+    profile: Profile,
+    count: Callable[[str], int],
+    said: Mapping[int, Sequence[Entry]] | None,
+) -> Made:
     units = [unit for message in messages for unit in units_of(message, profile)]
-    entries = [entry for message in messages for entry in entries_of(message, profile)]
+    entries = [
+        entry
+        for message in messages
+        for entry in (entries_of(message, profile) if said is None else said.get(message.seq, ()))
+    ]
     block = block_of(step, to, count)
     turn = masked(step, units, profile, count)
     as_masked = block_of(replace(step, turn=turn), to, count) if turn else None

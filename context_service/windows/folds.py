@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_service.windows.config import DEFAULT, Config
@@ -33,6 +33,7 @@ from context_service.windows.units import Unit, form_of
 
 DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
+_NOTHING_OWN: Mapping[Unit, float] = {}
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 
 
@@ -161,6 +162,7 @@ def fold(
     cost: Callable[[str], int],
     weights: Weights,
     endings: Endings = NOTHING,
+    own: Mapping[Unit, float] = _NOTHING_OWN,
     is_close: bool = False,
     waiting: int = 0,
 ) -> Fold:
@@ -175,6 +177,7 @@ def fold(
         cost: Counts those of a text as a piece of a request.
         weights: Of the features of importance.
         endings: How steps ended, as callers said.
+        own: See `importance.Seen`.
         is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
             unless that is not enough.
         waiting: Tokens of the step that waits for results: it is not folded.
@@ -187,6 +190,7 @@ def fold(
         cost=cost,
         weights=weights,
         endings=endings,
+        own=own,
         waiting=waiting,
         state_tokens=state_tokens,
     )
@@ -218,6 +222,7 @@ class _Folding:
         cost: Callable[[str], int],
         weights: Weights,
         endings: Endings,
+        own: Mapping[Unit, float],
         waiting: int,
         state_tokens: int,
     ) -> None:
@@ -235,7 +240,9 @@ class _Folding:
         units = [unit for one in view.blocks for unit in one.units]
         units += [one.unit for summary in view.summaries for one in summary.kept]
         forms = Counter(form_of(unit.text) for unit in units)
-        self._seen = Seen(step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings)
+        self._seen = Seen(
+            step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings, own=own
+        )
 
     @property
     def tokens(self) -> int:

@@ -45,6 +45,7 @@ class Seen:
         mentions: How many steps speak of a name.
         forms: How many units have a form (`units.form_of`).
         endings: How steps ended, as far as somebody said.
+        own: What units are worth in the eyes of an installed scorer, which says it alone.
     """
 
     step: int
@@ -52,6 +53,7 @@ class Seen:
     mentions: Mapping[str, int]
     forms: Mapping[str, int] = field(default_factory=dict)
     endings: Endings = NOTHING
+    own: Mapping[Unit, float] = field(default_factory=dict)
 
 
 def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
@@ -65,6 +67,8 @@ def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
 
 def importance(unit: Unit, *, step: int, is_error: bool, seen: Seen, weights: Weights) -> float:
     """Return how much a unit of a step is worth: more is better, and 1 is most with the weights by default."""
+    if (own := seen.own.get(unit)) is not None:
+        return own
     mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
     terms = set(terms_of(unit.text)) if seen.goal_terms else set()
     ended = seen.endings.of(step)

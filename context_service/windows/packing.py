@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from context_service.parts import Part
-from context_service.rendering import Format, Rendered, Turn, pieces
+from context_service.rendering import Format, Rendered, Turn
+from context_service.windows.rendered import pieces
 from context_service.windows.steps import Step
 
 # What a message costs beside its blocks, for vendors whose roles take turns.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,7 +19,7 @@ from context_service.contexts.model import Message
 from context_service.contexts.order import Order
 from context_service.contexts.recall import Asked, Filter, Recalling
 from context_service.parts import Part, texts_of
-from context_service.rendering import Body, Rendered, Turn, empty, pieces
+from context_service.rendering import Body, Rendered, Turn, empty
 from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.breakpoints import Breakpoint, breakpoints
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
@@ -32,15 +32,18 @@ from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.patches import is_told_once, note_of_said
 from context_service.windows.pins import pinned
+from context_service.windows.plugged import Extracting, Middleware, Packed, Scoring
 from context_service.windows.prepared import Prepared, committed, prepared
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import Profile
 from context_service.windows.refs import refs_between
+from context_service.windows.rendered import pieces
 from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
 from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
 from context_service.windows.telemetry import Telemetry
+from context_service.windows.units import Unit
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import (
     BY_CALLER,
@@ -66,6 +69,7 @@ from contextkeep.errors import (
     FoldNoProgress,
     FoldNotPrepared,
     FoldStale,
+    PackVetoed,
     TokensSpent,
     WindowBehind,
     WindowClosed,
@@ -135,6 +139,7 @@ class Pack:
         wraps_up: The window may soon pack no more: its tokens are nearly spent.
         omitted_refs: Of the messages that are seen in excerpts only.
         recalled_refs: Of the passages that are recalled, in their order, each once.
+        annotations: Of the middleware.
     """
 
     window: Window
@@ -151,6 +156,7 @@ class Pack:
     wraps_up: bool = False
     omitted_refs: Sequence[str] = ()
     recalled_refs: Sequence[str] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 class Prefix(NamedTuple):
@@ -233,6 +239,9 @@ class Packs:
         telemetry: Counts.
         endings: How steps ended.
         writing: Has a model write segments of folds that are prepared; None: there is none.
+        scoring: Says what lines are worth; None: ours does.
+        extracting: Says what messages say of the state; None: rules do.
+        middleware: Decides on packs; None: nothing does.
     """
 
     def __init__(
@@ -251,7 +260,13 @@ class Packs:
         telemetry: Telemetry,
         endings: EndingRows,
         writing: Writing | None = None,
+        scoring: Scoring | None = None,
+        extracting: Extracting | None = None,
+        middleware: Middleware | None = None,
     ) -> None:
+        self._middleware = middleware
+        self._scoring = scoring
+        self._extracting = extracting
         self._endings = endings
         self._writing = writing
         self._profiles = profiles
@@ -290,6 +305,7 @@ class Packs:
             BudgetTooSmall: the last step does not fit, masked.
             TokensSpent: with this pack the window, or the run that it is a fork of, has more tokens than may be.
             AnswerTooLarge: what fits the model fits no answer.
+            PackVetoed: what the operator installed decided so.
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
@@ -477,9 +493,36 @@ class Packs:
                     continue
                 ahead = replace(ahead, sight=sight)
             pack = await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
+            if self._middleware and not pack.is_waiting:
+                decided = await self._decided(ahead, pack, principal)
+                if decided is None:  # it has a note behind its last step now, or another call has written
+                    continue
+                pack = decided
             is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
             return await self._spent(pack, principal) if is_counted else pack
         raise Aborted("others write to the window while it is packed; try again")
+
+    async def _decided(self, ahead: _Ahead, pack: Pack, principal: Principal) -> Pack | None:
+        """Return a pack as the middleware has it; None: it shall have a note first.
+
+        Raises:
+            PackVetoed: it shall not be answered.
+        """
+        assert self._middleware
+        window = pack.window
+        whole = ahead.sight.body.json.decode()
+        packed = Packed(window.model, window.goal, whole, pack.zones.all, pack.step_count, pack.last_seq)
+        decided = await self._middleware.decided(packed)
+        if decided.veto:
+            raise PackVetoed(decided.veto)
+        behind = takewhile(lambda one: one.kind != STEP, reversed(ahead.sight.parts))
+        if decided.note and ahead.sight.parts and not any(one.kind == NOTE for one in behind):
+            size = _RENDERING * len(decided.note)
+            block = await beside_the_loop(size, _appended, NOTE, window.step_count, decided.note, window)
+            if ahead.tokens + block.tokens <= _limits(window).high:
+                await self._append(ahead, block, principal)
+                return None
+        return replace(pack, annotations=decided.annotations)
 
     async def _spent(self, pack: Pack, principal: Principal) -> Pack:
         """Count the tokens of a pack, and return it: it says when few are left. One that waits asks no model.
@@ -550,8 +593,9 @@ class Packs:
                     messages, is_end = await self._messages(window, last_seq, principal)
                 size = sum(map(_size_of, messages))
                 profile = await self._profiles.of(window.profile, principal=principal)
+                said = await self._extracting.entries(messages) if self._extracting else None
                 read = await self._profiles.beside(
-                    profile, principal, _RENDERING * size, _read, window, profile, messages, is_end, last_seq
+                    profile, principal, _RENDERING * size, _read, window, profile, messages, is_end, last_seq, said
                 )
                 if read.reached_seq != window.reached_seq:
                     is_packed = packs and is_end and not read.waiting and not _is_cold(standing)
@@ -750,9 +794,10 @@ class Packs:
         held = await self._views.held(window, principal=principal)
         state = await self._views.state_text(window, principal=principal)
         endings = await self._endings.read(window, principal=principal)
+        own = await self._scoring.worth(blocks, summaries) if self._scoring and kept is None else {}
         found = await self._found(window, held, kept.entries, principal) if kept and kept.entries else _NO_ENTRIES
         work = (_COMMITTING if kept else _FOLDING) * ahead.tokens
-        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, kept, found)
+        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, own, kept, found)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         return planned if planned.before.tokens + waiting == ahead.tokens else None
 
@@ -1031,7 +1076,14 @@ def _has_whole_step(messages: Sequence[Message]) -> bool:
     return bool(cut(messages, is_end=False).closed)
 
 
-def _read(window: Window, profile: Profile, messages: Sequence[Message], is_end: bool, last_seq: int) -> CaughtUp:
+def _read(
+    window: Window,
+    profile: Profile,
+    messages: Sequence[Message],
+    is_end: bool,
+    last_seq: int,
+    said: Mapping[int, Sequence[Entry]] | None,
+) -> CaughtUp:
     return caught_up(
         messages,
         to=window.format,
@@ -1040,6 +1092,7 @@ def _read(window: Window, profile: Profile, messages: Sequence[Message], is_end:
         is_end=is_end,
         last_seq=last_seq,
         room=(window.token_limit - _front_tokens(window)) // 2,
+        said=said,
     )
 
 
@@ -1087,6 +1140,7 @@ def _plan(
     held: Sequence[Held],
     state_before: str,
     endings: Endings,
+    own: Mapping[Unit, float],
     kept: Prepared | None,
     found: _Entries,
 ) -> _Planned:
@@ -1121,6 +1175,7 @@ def _plan(
             cost=cost,
             weights=window.config.weights,
             endings=endings,
+            own=own,
             is_close=window.step_count - window.folded_step < CLOSE_STEPS,
             waiting=ahead.waiting.tokens if ahead.waiting else 0,
         )

@@ -20,6 +20,7 @@ from context_service.windows.folds import Limits, View
 from context_service.windows.models import model as model_of
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import text_pieces, tokens_of
+from context_service.windows.plugged import Validating
 from context_service.windows.prepared import Prepared, committed
 from context_service.windows.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.windows.task_state import Entry
@@ -71,9 +72,20 @@ class Writing:
         log: Their contexts.
         profiles: What a window keeps of its log.
         telemetry: Counts.
+        validating: Refuses what passed all checks of ours; None: nothing does.
     """
 
-    def __init__(self, chat: Chat, views: ViewRows, *, log: Log, profiles: OwnProfiles, telemetry: Telemetry) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        views: ViewRows,
+        *,
+        log: Log,
+        profiles: OwnProfiles,
+        telemetry: Telemetry,
+        validating: Validating | None = None,
+    ) -> None:
+        self._validating = validating
         self._telemetry = telemetry
         self._chat = chat
         self._views = views
@@ -174,9 +186,12 @@ class Writing:
 
         try:
             shown = sum(len(one.text) for one in sources)
-            return await self._profiles.beside(profile, principal, _CHECKING * shown, check)
+            made = await self._profiles.beside(profile, principal, _CHECKING * shown, check)
+            if self._validating:
+                await self._validating.check(made.summary.text, sources)
         except NotUsed as error:
             return _Answer(replace(of, verdict=str(error)))
+        return made
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
         """Return what a segment stands for."""

@@ -715,6 +715,12 @@ class PermissionDenied(ContextKeepError):
     reason = "PERMISSION_DENIED"
 
 
+class PackVetoed(PermissionDenied):
+    """What the operator of the service installed to decide on packs refuses this one. Its message says why."""
+
+    reason = "PACK_VETOED"
+
+
 class ProviderNotAllowed(PermissionDenied):
     """The policy of the agent, or of its template, has not the provider or family that is named: `provider`."""
 

@@ -133,6 +133,8 @@ export interface Pack {
   breakpoints: CacheBreakpoint[];
   /** Of the passages that it recalls, in their order, each once. */
   recalledRefs: string[];
+  /** Of what the operator of the service installed to decide on packs. */
+  annotations: Record<string, string>;
 }
 
 /** A place of a pack. */

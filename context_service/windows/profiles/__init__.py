@@ -12,6 +12,7 @@ and their patterns together are bounded, since what is linear in the text is lin
 
 from __future__ import annotations
 
+import logging
 import re
 import reprlib
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from typing import Any
 
 import re2
 import yaml
+
+from context_service.extensions import installed, installed_names
 
 DEFAULT = "general"
 ROLES = ("user", "assistant", "tool", "system")
@@ -40,6 +43,8 @@ SECTIONS = (
 )
 
 _FOLDER = Path(__file__).parent
+_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # of a profile that an operator installed
+_log = logging.getLogger("profiles")
 _KEYS = ("extends", "high_importance", "low_importance", "preserve_verbatim", "tool_output_trim", "words", "state")
 _OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts make, whatever a file says
 _RULES_MAX = 100  # of a list, patterns too
@@ -214,8 +219,31 @@ def profile(name: str) -> Profile:
 
 @cache
 def profile_names() -> tuple[str, ...]:
-    """Return the names of the profiles that come with the service."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+    """Return the names of the profiles that come with the service, and of those that its operator installed."""
+    return tuple(sorted({*_shipped(), *_installed()}))
+
+
+@cache
+def _shipped() -> tuple[str, ...]:
+    return tuple(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Return the texts of profiles that an operator installed, by name; what is none is passed over, with a warning."""
+    found: dict[str, str] = {}
+    for name in installed_names("compression_profile"):
+        own = installed(f"compression_profile.{name}")
+        try:
+            text = own() if own else ""
+            if name in _shipped() or not _OWN_NAME.fullmatch(name):
+                raise BadProfile("it has the name of one that comes with the service, or none that is one")
+            parsed(name, text)
+        except Exception as error:
+            _log.warning("profile is passed over", extra={"profile": name, "why": str(error)})
+        else:
+            found[name] = text
+    return found
 
 
 def text_of(name: str) -> str:
@@ -226,6 +254,8 @@ def text_of(name: str) -> str:
     """
     if name not in profile_names():
         raise KeyError(name)
+    if name in _installed():
+        return _installed()[name]
     return (_FOLDER / f"{name}.yaml").read_text("utf-8")
 
 

@@ -241,6 +241,7 @@ class Pack(Value):
     calibrated_tokens: int = 0  # what is billed for `tokens` at most, as far as is known
     breakpoints: tuple[CacheBreakpoint, ...] = ()  # up to 4, in their order
     pack_id: str = ""  # for `report_response`
+    annotations: Mapping[str, str] = field(default_factory=dict)  # of what the operator installed to decide on packs
     omitted_refs: tuple[str, ...] = ()  # of messages that are seen in excerpts only
     recalled_refs: tuple[str, ...] = ()  # of passages that are recalled
 
@@ -293,6 +294,7 @@ class Pack(Value):
             pack_id=pack.pack_id,
             omitted_refs=tuple(pack.omitted.refs),
             recalled_refs=tuple(pack.recalled_refs),
+            annotations=dict(pack.annotations),
         )
 
 

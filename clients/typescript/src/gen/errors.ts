@@ -516,6 +516,11 @@ export class PermissionDenied extends ContextKeepError {
   static override readonly reason: string = "PERMISSION_DENIED";
 }
 
+/** What the operator of the service installed to decide on packs refuses this one. Its message says why. */
+export class PackVetoed extends PermissionDenied {
+  static override readonly reason: string = "PACK_VETOED";
+}
+
 /** The policy of the agent, or of its template, has not the provider or family that is named: `provider`. */
 export class ProviderNotAllowed extends PermissionDenied {
   static override readonly reason: string = "PROVIDER_NOT_ALLOWED";

@@ -320,7 +320,8 @@ class ContextWindowsServicer:
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
         metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's, or those of the
-        run that it is a fork of, would have more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
+        run that it is a fork of, would have more than `max_total_tokens` together), PACK_VETOED (PERMISSION_DENIED: an extension
+        of the operator's decided so), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
         WINDOW_BEHIND (ABORTED: the window has more of its log to read than the call had time for; what it read stays, and the next call goes on;
         metadata `reached_seq` and `last_seq`).
         """

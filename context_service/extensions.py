@@ -1,0 +1,228 @@
+"""What operators put in the place of parts of ours: by a package with an entry point.
+
+The package names, in the group `contextkeep.extensions`, something that is called without arguments and returns the
+part: a function. The name of the entry point says which part it takes the place of (`POINTS`). It runs with the
+service's own rights, so its operator trusts its code; what it answers is checked as any text from outside. One that
+raises, is late or answers nonsense is passed over, and ours does the work: nothing depends on it.
+
+A service does not start without what its operator installed: a part that cannot be made, that stands for nothing, or
+that is there twice is an error at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from contextkeep.errors import FailedPrecondition
+
+GROUP = "contextkeep.extensions"
+# Parts by their names. What stands before a dot is followed by a name of its own, such as `token_counter.claude`.
+POINTS = frozenset(
+    {"context_middleware", "importance_scorer", "state_extractor", "summarizer", "summarization_validator"}
+)
+NAMED_POINTS = frozenset({"compression_profile", "message_renderer", "token_counter"})
+
+LINGERING_MAX = 4  # calls of one that go on behind their time
+PAUSE_S = 60.0  # that one is left alone which failed three times in a row
+_FAILURES_MAX = 3
+
+_log = logging.getLogger("extensions")
+_T = TypeVar("_T")
+
+
+class ExtensionInvalid(FailedPrecondition):
+    """An installed extension cannot be used."""
+
+    reason = "EXTENSION_INVALID"
+
+
+class Unusable(Exception):
+    """An extension gave nothing that can be used, and why."""
+
+
+@cache
+def installed(name: str) -> Callable[..., Any] | None:
+    """Return what is installed for a part; None: ours does the work.
+
+    Raises:
+        ExtensionInvalid: it cannot be made, or is there twice.
+    """
+    found = [one for one in entry_points(group=GROUP) if one.name == name]
+    if len(found) > 1:
+        raise ExtensionInvalid(f"there are {len(found)} extensions {name!r}")
+    return _made(found[0]) if found else None
+
+
+def installed_names(point: str) -> list[str]:
+    """Return the names behind the dot that are installed for a part."""
+    return sorted(one.name.partition(".")[2] for one in entry_points(group=GROUP) if one.name.startswith(f"{point}."))
+
+
+def check_installed() -> list[str]:
+    """Make all that is installed, and return its names.
+
+    Raises:
+        ExtensionInvalid: something of it cannot be used.
+    """
+    names = sorted(one.name for one in entry_points(group=GROUP))
+    for name in names:
+        point, _, own = name.partition(".")
+        if not (point in NAMED_POINTS if own else point in POINTS):
+            raise ExtensionInvalid(f"the extension {name!r} stands for nothing: there are {_listed()}")
+        installed(name)
+    return names
+
+
+class Guarded:
+    """An extension that is called where nobody can wait: it is a function that answers at once.
+
+    Args:
+        name: Of the part.
+        call: What is installed.
+        call_s: That a call may take; what takes longer counts as a failure, though it is used.
+    """
+
+    def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
+        self._name = name
+        self._call = call
+        self._call_s = call_s
+        self._pauses = _Pauses(name)
+
+    def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
+        """Return what it answers.
+
+        Args:
+            check: Returns an answer as it is used, or raises.
+            args: Of the call.
+
+        Raises:
+            Unusable: it raised, or its answer cannot be used; or it is left alone for a while.
+        """
+        self._pauses.check()
+        began = time.perf_counter()
+        try:
+            made = check(self._call(*args))
+        except Exception as error:
+            raise self._pauses.failed(f"{type(error).__name__}: {error}") from error
+        if time.perf_counter() - began > self._call_s:
+            self._pauses.failed("it is slow")
+        else:
+            self._pauses.answered()
+        return made
+
+
+class Awaited:
+    """An extension that is waited for, within its time: a plain function, in a thread of its own, or one of coroutines.
+
+    Of a late thread nobody waits for the end. So long as four calls go on behind their time, it is not called.
+
+    Args:
+        name: Of the part.
+        call: What is installed.
+        call_s: That a call may take.
+    """
+
+    def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
+        self._name = name
+        self._call = call
+        self._call_s = call_s
+        self._pauses = _Pauses(name)
+        self._going_on = 0
+
+    async def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
+        """Return what it answers; as `Guarded`.
+
+        Raises:
+            Unusable: see there; or it did not answer in time.
+        """
+        self._pauses.check()
+        if self._going_on >= LINGERING_MAX:
+            raise Unusable("earlier calls of it have not ended")
+        try:
+            async with asyncio.timeout(self._call_s):
+                if inspect.iscoroutinefunction(self._call):
+                    answer = await self._call(*args)
+                else:
+                    answer = await self._in_thread(args)
+            made = check(answer)
+        except TimeoutError:
+            raise self._pauses.failed(f"it did not answer within {self._call_s:g} s") from None
+        except Exception as error:
+            raise self._pauses.failed(f"{type(error).__name__}: {error}") from error
+        self._pauses.answered()
+        return made
+
+    async def _in_thread(self, args: tuple[Any, ...]) -> Any:
+        """Call it in a thread that nobody joins: the service stops though one hangs."""
+        loop, context = asyncio.get_running_loop(), copy_context()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def tell(answer: Any, error: BaseException | None) -> None:
+            self._going_on -= 1
+            if future.done():
+                return
+            if error is None:
+                future.set_result(answer)
+            else:  # nothing that would end a task or a loop
+                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+
+        def run() -> None:
+            answer: Any = None
+            raised: BaseException | None = None
+            try:
+                answer = context.run(self._call, *args)
+            except BaseException as error:
+                raised = error
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(tell, answer, raised)
+
+        self._going_on += 1
+        threading.Thread(target=run, name=f"extension {self._name}", daemon=True).start()
+        return await future
+
+
+class _Pauses:
+    """Leaves an extension alone for a while that failed several times in a row."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._failures = 0
+        self._again_at = 0.0
+
+    def check(self) -> None:
+        if time.monotonic() < self._again_at:
+            raise Unusable("it failed, and is left alone for a while")
+
+    def failed(self, why: str) -> Unusable:
+        self._failures += 1
+        if self._failures >= _FAILURES_MAX:
+            self._failures, self._again_at = 0, time.monotonic() + PAUSE_S
+        _log.warning("extension is passed over", extra={"extension": self._name, "why": why[:200]})
+        return Unusable(why[:200])
+
+    def answered(self) -> None:
+        self._failures = 0
+
+
+def _made(entry_point: EntryPoint) -> Callable[..., Any]:
+    name = f"the extension {entry_point.name!r} ({entry_point.value})"
+    try:
+        made: object = entry_point.load()()
+    except Exception as error:
+        raise ExtensionInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+    if not callable(made):
+        raise ExtensionInvalid(f"{name} is none: it returns no function")
+    return made
+
+
+def _listed() -> str:
+    return ", ".join([*sorted(POINTS), *(f"{one}.NAME" for one in sorted(NAMED_POINTS))])
