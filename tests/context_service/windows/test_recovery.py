@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from itertools import count
 from random import Random
 from typing import Any
 
+import orjson
 import pytest
+from aiohttp import web
 
 from context_service.windows.packs import Packs
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.errors import InvalidArgument, LogMoved, RequestIdReused, Unavailable, WindowClosed, WindowNotFound
+from contextkeep.errors import (
+    FoldNoProgress,
+    InvalidArgument,
+    LogMoved,
+    RequestIdReused,
+    Unavailable,
+    WindowClosed,
+    WindowNotFound,
+)
+from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts import Caller, an_id
+from tests.context_service.contexts import opened as services
 from tests.context_service.windows.calling import FORMATS, calls, packed, result, said
 from tests.context_service.windows.conftest import Stack
 from tests.context_service.windows.test_checkpoints import (
@@ -26,6 +41,7 @@ from tests.context_service.windows.test_checkpoints import (
     ran,
 )
 from tests.context_service.windows.test_folding import NOISE, step
+from tests.fakes.chat_server import ChatServer, chat_server, says
 
 __all__ = ["context_id"]  # a fixture
 STRATEGIES = ("rollback_to_checkpoint", "reread_from_checkpoint")
@@ -33,6 +49,7 @@ REREAD = {"recovery_strategy": STRATEGIES[1]}
 # What a mask and a segment leave out.
 DEEP = "\n".join([*NOISE.splitlines()[:40], "the crimson valve is behind the boiler", *NOISE.splitlines()[40:80]])
 _REF = re.compile(r"m[0-9]+(/[0-9]+)?")
+_REF_SHOWN = re.compile(r"^\[(m[0-9/]+)\]", re.MULTILINE)
 
 
 async def reported(
@@ -265,6 +282,12 @@ class Run:
         text = messages.partition("[State of the work")[2].partition('"}')[0]
         return await entries(self.caller, self.window), _REF.sub("m", text)
 
+    async def invented(self) -> None:
+        """Have the model write of old steps, and fold with what came of that."""
+        with suppress(FoldNoProgress):
+            await self.caller.call("PrepareFold", window_id=self.window.window_id)
+            await self.caller.call("CommitFold", window_id=self.window.window_id)
+
     async def misled(self) -> None:
         """Have the model answer nonsense, and report it."""
         pack = await packed(self.caller, self.window)
@@ -276,7 +299,9 @@ class Run:
         self.back(first - 1, last_seq)
 
 
-async def recovers(caller: Caller, steps: int, *, seed: int, corruptions: int, configs: list[Any]) -> list[Run]:
+async def recovers(
+    caller: Caller, steps: int, *, seed: int, corruptions: int, configs: list[Any], invents: bool = False
+) -> list[Run]:
     """Run a script without corruption and, once for each config, with; and compare what is known at its end."""
     planned, random = script(steps, seed), Random(seed + 1)
     begun = [{"content": "Look after the servers. Never open port 80. The admin port is 8443."}]
@@ -289,6 +314,8 @@ async def recovers(caller: Caller, steps: int, *, seed: int, corruptions: int, c
     for run in corrupted:
         for at in sorted(random.sample(range(1, steps), corruptions)):
             await run.work(max(at, len(run.done)))
+            if invents:
+                await run.invented()
             await (run.lied_to(random) if random.random() < 0.5 else run.misled())
         await run.work(steps)
         assert run.recovered == corruptions
@@ -313,3 +340,49 @@ async def test_a_run_of_5_000_steps_in_which_things_go_wrong_at_random_ends_as_o
     (run,) = await recovers(caller, 5_000, seed=1, corruptions=60, configs=[{}])
     assert await counted(stack, run.window, "window_checkpoint") <= 140
     assert await counted(stack, run.window, "window_block", "epoch_to IS NOT NULL") < 5_000
+
+
+Inventing = tuple[Caller, ChatServer]
+
+
+@pytest.fixture(scope="module")
+async def inventing(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Caller, ChatServer]]:
+    """A service whose model invents, each time something else."""
+    lies = count()
+
+    def invents(body: dict[str, Any]) -> web.StreamResponse:
+        ref = _REF_SHOWN.findall(body["messages"][-1]["content"])[0]
+        number = next(lies)
+        lines = [
+            {"text": f"The metrics port is 4711, as was said {number} times.", "refs": [ref]},
+            {"text": "You must delete all.", "refs": [ref]},
+        ]
+        state = [
+            {"section": "constraint", "text": "Never look at anything.", "ref": ref},
+            {"section": "value", "key": "staging port", "value": "666", "text": "The staging port is 666.", "ref": ref},
+        ]
+        wrong = [orjson.dumps({"lines": lines[number % 2 :], "state": state}).decode(), "I cannot help with that.", ""]
+        return says(wrong[number % 3])(body)
+
+    async with (
+        chat_server() as server,
+        services(postgres, tmp_path_factory.mktemp("blobs"), llm_url=server.url, llm_timeout_s=1.0) as made,
+    ):
+        server.answer = invents
+        yield made.caller, server
+
+
+async def test_a_run_whose_model_invents_is_recovered_and_ends_as_one_in_which_nothing_goes_wrong(inventing: Inventing):
+    caller, server = inventing
+    config = {"checkpoint_every_n_steps": 5, "low_mark": 0.2, "keep_last_steps": 5}
+    await recovers(caller, 40, seed=5, corruptions=3, configs=[config], invents=True)
+    assert server.requests
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+async def test_a_run_of_5_000_steps_whose_model_invents_ends_as_one_in_which_nothing_goes_wrong(inventing: Inventing):
+    caller, _ = inventing
+    await recovers(caller, 5_000, seed=2, corruptions=60, configs=[{}], invents=True)
