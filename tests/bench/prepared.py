@@ -1,0 +1,66 @@
+"""Folds that are prepared ahead: what the pack of their step takes, over gRPC and Postgres.
+
+`python -m tests.bench.prepared [STEPS]`. An agent works as in `tests.bench.packs`. When a pack says that a fold is
+near, it is prepared, which an agent does while its model answers, and committed in front of a later pack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+
+from context_service import dev
+from contextkeep import AsyncContextClient
+from tests.bench.packs import LIMIT, Calls, step
+from tests.bench.stack import running
+from tests.bench.table import Processes
+
+STEPS = 1_500
+NEAR_STEPS = 4
+PACK_P95_MS = 20
+
+
+async def run(stack: dev.Stack, context: AsyncContextClient, steps: int) -> bool:
+    """Work, and print what it took; say whether the target is met."""
+    randomly = random.Random(1)
+    context_id = (await context.send_message("Read all of it.", recall=False)).context_id
+    given = {"context_tokens": LIMIT + 1, "token_budget": 1.0, "output_reservation": 1}
+    window = await context.open_window(context_id, "m", compression_profile="coding", **given)
+    processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
+    calls, is_prepared, unprepared = Calls(processes), False, 0
+    pack = await context.pack(window.window_id, without_recall=True)
+    for number in range(1, steps + 1):
+        await context.append_messages(step(number, randomly), context_id)
+        name = "pack"
+        if is_prepared and pack.fold_eta_steps <= 1:
+            await calls.measured("commit", context.commit_fold(window.window_id))
+            name, is_prepared = "pack of its step", False
+        before = pack
+        pack = await calls.measured(name, context.pack(window.window_id, without_recall=True))
+        unprepared += name == "pack" and pack.epoch != before.epoch
+        if not is_prepared and pack.fold_eta_steps <= NEAR_STEPS:
+            await calls.measured("prepare", context.prepare_fold(window.window_id))
+            is_prepared = True
+    print(f"load {os.getloadavg()[0]:.1f}; {unprepared} folds that were not prepared\n{calls}")
+    taken = sorted(calls.seconds["pack of its step"])
+    p95 = taken[int((len(taken) - 1) * 0.95)] * 1000
+    print(f"pack in the step of a fold that was prepared, p95 {p95:.1f} ms (target {PACK_P95_MS})")
+    return p95 <= PACK_P95_MS
+
+
+async def bench(stack: dev.Stack, steps: int) -> bool:
+    """Measure; say whether the target is met."""
+    async with AsyncContextClient(stack.context_address) as context:
+        return await run(stack, context, steps)
+
+
+def main() -> int:
+    """Run it; 1 if the target is missed."""
+    with running() as (stack, _):
+        return 0 if asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else STEPS)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
