@@ -2613,6 +2613,7 @@ GRANT ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) TO contex
 
 REVOKE ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) TO contextkeep_service;
 
