@@ -17,7 +17,8 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors console-pictures bench bench-peers bench-query bench-recall bench-window frameworks fuzz test-adapters clean
+	cel-vectors console-pictures bench bench-adapters bench-peers bench-query bench-recall bench-window frameworks fuzz \
+	test-adapters clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -138,6 +139,9 @@ frameworks: install
 
 test-adapters: install ## run each framework's own suite, and the framework, on its adapter (ONLY=langgraph OLDEST=1)
 	@$(RUN) -m tests.adapters $(ONLY) $(if $(OLDEST),--oldest)
+
+bench-adapters: install ## measure each adapter beside the framework's own Postgres store (SIZES="100 1000" SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m tests.bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)

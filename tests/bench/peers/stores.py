@@ -116,10 +116,23 @@ def peer(name: str, postgres: EmbeddedPostgres) -> Iterator[Peer]:
     with psycopg.connect(postgres.url(role="postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {database}")
     url = postgres.url(role="postgres", database=database)
+    with worker(name, url, measured=url) as one:
+        yield one
+
+
+@contextmanager
+def worker(name: str, url: str, *, measured: str) -> Iterator[Peer]:
+    """Run what is called `name` in worker.py for the block.
+
+    Args:
+        name: Of the peer.
+        url: What it is given.
+        measured: Of the database whose tables it fills.
+    """
     command = [str(environment.PINNED.python), str(Path(__file__).with_name("worker.py")), name, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield Peer(process, url)
+            yield Peer(process, measured)
         finally:
             process.kill()
 

@@ -1,8 +1,8 @@
 """One peer behind a pipe, in an environment of its own: `python worker.py NAME URL`.
 
 It reads one request a line and answers one line, JSON both; only the library's own calls are timed. What it calls is
-what the library's documentation shows for an ordinary conversation, with the defaults that are documented. It imports
-nothing of this repository, because its environment has none of it.
+what the library's documentation shows for an ordinary conversation, with the defaults that are documented. Of this
+repository it imports the client, whose adapters are peers as well: their URL is the address of the Context Service.
 """
 
 from __future__ import annotations
@@ -25,19 +25,24 @@ class LangGraph:
     """A compiled graph of one node with the saver; a turn is one call of it, and its state is read as a whole."""
 
     def __init__(self, url: str, *, channel: Any = None) -> None:
-        from langgraph.checkpoint.postgres import PostgresSaver
         from langgraph.graph import START, StateGraph
         from langgraph.graph.message import add_messages
 
         self._answer = ""
         self._opened = ExitStack()
-        saver = self._opened.enter_context(PostgresSaver.from_conn_string(url))
-        saver.setup()
+        saver = self._saver(url)
         fields = {"messages": Annotated[list, channel or add_messages]}
         builder = StateGraph(TypedDict("State", fields))
         builder.add_node("model", lambda _: {"messages": [{"role": "assistant", "content": self._answer}]})
         builder.add_edge(START, "model")
         self._graph = builder.compile(checkpointer=saver)
+
+    def _saver(self, url: str) -> Any:
+        from langgraph.checkpoint.postgres import PostgresSaver
+
+        saver = self._opened.enter_context(PostgresSaver.from_conn_string(url))
+        saver.setup()
+        return saver
 
     async def turn(self, conversation: str, question: str, answer: str) -> None:
         self._answer = answer
@@ -67,14 +72,27 @@ class LangGraphDelta(LangGraph):
         super().__init__(url, channel=DeltaChannel(_messages_delta_reducer))
 
 
+class LangGraphHere(LangGraph):
+    """The same with the saver of our client."""
+
+    def _saver(self, url: str) -> Any:
+        from contextkeep import ContextClient
+        from contextkeep.adapters.langgraph import ContextSaver
+
+        return ContextSaver(self._opened.enter_context(ContextClient(url)))
+
+
 class GoogleAdk:
     """Sessions that their writer holds; each message is an event."""
 
     def __init__(self, url: str) -> None:
+        self._service = self._made(url)
+        self._sessions: dict[str, Any] = {}
+
+    def _made(self, url: str) -> Any:
         from google.adk.sessions import DatabaseSessionService
 
-        self._service = DatabaseSessionService(db_url=url.replace("postgresql:", "postgresql+asyncpg:"))
-        self._sessions: dict[str, Any] = {}
+        return DatabaseSessionService(db_url=url.replace("postgresql:", "postgresql+asyncpg:"))
 
     async def turn(self, conversation: str, question: str, answer: str) -> None:
         if conversation not in self._sessions:
@@ -101,6 +119,16 @@ class GoogleAdk:
 
     def text(self, event: Any) -> str:
         return str(event.content.parts[0].text)
+
+
+class GoogleAdkHere(GoogleAdk):
+    """The same with the session service of our client."""
+
+    def _made(self, url: str) -> Any:
+        from contextkeep import AsyncContextClient
+        from contextkeep.adapters.adk import ContextSessionService
+
+        return ContextSessionService(AsyncContextClient(url))
 
 
 def _session(conversation: str) -> dict[str, str]:
@@ -138,11 +166,27 @@ class OpenAiAgents:
         return str(item["content"])
 
 
+class OpenAiAgentsHere(OpenAiAgents):
+    """The same with the session of our client."""
+
+    def __init__(self, url: str) -> None:
+        from contextkeep import AsyncContextClient
+        from contextkeep.adapters.openai_agents import ContextSession
+
+        self._client = AsyncContextClient(url)
+        self._new = lambda conversation, **_: ContextSession(conversation, self._client)
+        self._engine = None
+        self._sessions = {}
+
+
 PEERS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "langgraph": (LangGraph, ("langgraph", "langgraph-checkpoint-postgres", "psycopg")),
     "langgraph-delta": (LangGraphDelta, ("langgraph", "langgraph-checkpoint-postgres", "psycopg")),
     "google-adk": (GoogleAdk, ("google-adk", "sqlalchemy", "asyncpg")),
     "openai-agents": (OpenAiAgents, ("openai-agents", "sqlalchemy", "asyncpg")),
+    "langgraph-here": (LangGraphHere, ("langgraph", "contextkeep")),
+    "google-adk-here": (GoogleAdkHere, ("google-adk", "contextkeep")),
+    "openai-agents-here": (OpenAiAgentsHere, ("openai-agents", "contextkeep")),
 }
 
 

@@ -1,0 +1,115 @@
+"""`make bench-adapters`: each adapter beside the framework's own Postgres store, in the same run, on the same Postgres.
+
+`python -m tests.bench.adapters [--sizes 100 1000 5000] [--save]`. The same code of the framework runs on both, in a
+process each; ours calls a Context Service. They take turns. What is read is compared with what was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+from tests.bench.document import save
+from tests.bench.peers.stores import NEWEST, Peer, digest, peer, worker
+from tests.bench.stack import running
+from tests.bench.texts import messages
+from tests.frameworks import environment
+
+FRAMEWORKS = {"langgraph": "LangGraph", "google-adk": "Google ADK", "openai-agents": "OpenAI Agents"}
+OPERATIONS = {"turn": "append a message", "newest": f"read the last {NEWEST}", "everything": "read all"}
+SIZES = (100, 1_000, 5_000)  # turns
+TEXT_BYTES = 400
+FILL = 50  # turns in one request
+CALLS = 9
+
+
+class Conversation:
+    """One conversation of a store, as it grows."""
+
+    def __init__(self, store: Peer, texts: Sequence[str]) -> None:
+        self._store = store
+        self._texts = texts
+        self._written = 0
+        self._before = store.size_bytes()
+
+    async def grow(self, turns: int) -> None:
+        while left := turns - self._written:
+            await self._turns(min(left, FILL))
+
+    async def _turns(self, count: int) -> list[float]:
+        texts = self._texts[2 * self._written : 2 * (self._written + count)]
+        calls = list(zip(texts[::2], texts[1::2], strict=True))
+        seconds, _ = await self._store.call("turn", "one", calls)
+        self._written += count
+        return [one / 2 for one in seconds]
+
+    async def call(self, do: str) -> float:
+        """Return the milliseconds of an operation, once."""
+        if do == "turn":
+            return (await self._turns(1))[0] * 1000
+        seconds, read = await self._store.call(do, "one", [[]])
+        written = self._texts[: 2 * self._written]
+        if read != digest(written if do == "everything" else written[-NEWEST:]):
+            raise AssertionError(f"it did not read what it had written: {do}")
+        return seconds[0] * 1000
+
+    def bytes_a_byte(self) -> float:
+        """Return what is on disk for a byte of text."""
+        return (self._store.size_bytes() - self._before) / (2 * self._written * TEXT_BYTES)
+
+
+async def run(stores: dict[str, tuple[Peer, Peer]], sizes: Sequence[int]) -> list[str]:
+    """Measure, and return the lines of the table: milliseconds, theirs and ours."""
+    texts = messages(2 * (max(sizes) + len(sizes) * 2 * CALLS), TEXT_BYTES)
+    lines = [f"{'':44}" + "".join(f"{f'{size:,} turns':>26}" for size in sizes)]
+    lines.append(f"{'':44}" + f"{'theirs':>10}{'ours':>8}{'ratio':>8}" * len(sizes))
+    for name, label in FRAMEWORKS.items():
+        both = [Conversation(store, texts) for store in stores[name]]
+        rows = {do: f"{label}: {what}" for do, what in OPERATIONS.items()} | {"bytes": f"{label}: bytes for a byte"}
+        rows = {do: f"{row:44}" for do, row in rows.items()}
+        for size in sizes:
+            for one in both:
+                await one.grow(size + (size != sizes[0]) * CALLS)
+            for do in OPERATIONS:
+                figures = [[await one.call(do) for one in both] for _ in range(CALLS)]
+                theirs, ours = (statistics.median(column) for column in zip(*figures, strict=True))
+                rows[do] += f"{theirs:10.2f}{ours:8.2f}{ours / theirs:8.2f}"
+            stored = [one.bytes_a_byte() for one in both]
+            rows["bytes"] += f"{stored[0]:10.2f}{stored[1]:8.2f}{stored[1] / stored[0]:8.2f}"
+            print(f"({label}, {size:,} turns)", file=sys.stderr, flush=True)
+        lines += rows.values()
+    return lines
+
+
+def main() -> None:
+    """Install the frameworks, start everything, measure, stop everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="turns of a conversation")
+    parser.add_argument("--save", action="store_true", help="into docs/benchmarks.md")
+    given = parser.parse_args()
+    environment.pinned()
+    with running() as (stack, _), ExitStack() as opened:
+        measured = stack.postgres.url(role="postgres")
+        stores = {
+            name: (
+                opened.enter_context(peer(name, stack.postgres)),
+                opened.enter_context(worker(f"{name}-here", stack.context_address, measured=measured)),
+            )
+            for name in FRAMEWORKS
+        }
+        lines = [f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, PostgreSQL {stack.postgres.version}"]
+        lines += [f"{label}: {', '.join(stores[name][0].versions)}" for name, label in FRAMEWORKS.items()]
+        lines += ["", *asyncio.run(run(stores, given.sizes))]
+    print("\n".join(lines))
+    if given.save:
+        save("bench-adapters", lines)
+
+
+if __name__ == "__main__":
+    main()
