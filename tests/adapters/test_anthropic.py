@@ -52,7 +52,6 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "rename", "old_path": "/memories/users/anna", "new_path": ORDERS},
     {"command": "rename", "old_path": "/memories/users/anna", "new_path": "/memories/people/anna"},
     {"command": "rename", "old_path": "/memories/nothing", "new_path": "/memories/something"},
-    {"command": "rename", "old_path": "/memories", "new_path": "/memories/all"},
     {"command": "view", "path": "/memories/people/anna/likes.txt"},
     {"command": "delete", "path": "/memories/people"},
     {"command": "delete", "path": "/memories/people"},
@@ -136,6 +135,7 @@ async def test_no_path_leads_out_of_the_memory(client: AsyncContextClient, name:
         {"command": "insert", "path": "/memories/file", "insert_line": "first", "insert_text": "y"},
         {"command": "rename", "old_path": "/memories/file", "new_path": "/memories/file/below"},
         {"command": "rename", "old_path": "/memories/file", "new_path": "/memories"},
+        {"command": "rename", "old_path": "/memories", "new_path": "/memories/all"},
     ],
 )
 async def test_what_cannot_be_done_is_told_to_the_model(client: AsyncContextClient, name: str, command: dict[str, Any]):

@@ -73,7 +73,7 @@ def play(manager: Any, name: str) -> list[Any]:
     with pytest.raises(SessionException):
         manager.create_session(Session(name, SessionType.AGENT))
     at = "2026-01-02T03:04:05+00:00"
-    state = {"basket": [1, b"\0\1"]}
+    state = {"basket": [1, None]}
     agent = SessionAgent("clerk", state, {"removed": 0}, {"model_state": {}}, created_at=at, updated_at=at)
     said.append(manager.read_agent(name, "clerk"))
     with pytest.raises(SessionException):
