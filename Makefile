@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors console-pictures bench bench-adapters bench-peers bench-query bench-recall bench-window frameworks fuzz \
+	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window frameworks fuzz \
 	test-adapters clean
 
 help: ## list the targets
@@ -130,6 +130,9 @@ bench-recall: install ## measure whether what is recalled holds the answer (LOCO
 
 bench-window: install ## measure what a model sees of 10,000 steps, and what it costs (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m tests.bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
+
+bench-console: install ## measure pages of the console with 100,000 nodes, 10,000 records and 1,000 contexts (SHARE=0.1)
+	@$(RUN) -m tests.bench.console_pages $(SHARE)
 
 bench-query: install ## measure whether one question to every source finds the right one (SEEDS=3 CUSTOMERS=30 SAVE=1)
 	@$(RUN) -m tests.bench.company $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CUSTOMERS),--customers $(CUSTOMERS)) $(if $(SAVE),--save)

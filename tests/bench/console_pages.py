@@ -30,6 +30,7 @@ def write(stack: dev.Stack, share: float) -> dict[str, str]:
     """Write it all, and return the addresses of pages, by name."""
     with EntityClient(stack.entity_address) as graph, ContextClient(stack.context_address) as context:
         session = graph.create_node("Session", name="the session").id
+        turns: list[str] = []
         for start in range(0, int(NODES * share), AT_ONCE):
             nodes = [
                 NodeInput("Turn", name=f"turn {start + place}", data={"user_input": f"Question {start + place}?"})
@@ -37,10 +38,12 @@ def write(stack: dev.Stack, share: float) -> dict[str, str]:
             ]
             edges = [EdgeInput(session, nodes[0].id, "Contains"), EdgeInput(nodes[0].id, nodes[1].id, "Next")]
             graph.write_graph(nodes, edges)
+            turns.append(nodes[0].id)
 
         def record(number: int) -> None:
             said = {"says": f"number {number}"}
-            context.insert_wm_record("note", f"note {number}", content=said, entity_node_id=session)
+            at = turns[number % len(turns)]
+            context.insert_wm_record("note", f"note {number}", content=said, entity_node_id=at)
 
         def begun(number: int) -> str:
             title = ContextInput(title=f"conversation {number}")

@@ -16,11 +16,11 @@ from contextkeep_console import code
 from contextkeep_console.guard import CONTENT_POLICY
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import part
-from contextkeep_console.visit import Visit, everything, is_id, named, take, texts
+from contextkeep_console.visit import Visit, is_id, named, take, texts
 
 PREVIEW_BYTES = 64 * 1024
 PICTURE_BYTES_MAX = 8 * 1024 * 1024
-ENTITIES_MAX = 500  # of a manifest, on a page
+ENTITIES_MAX, RECORDS_OF_GROUP = 500, 10  # of a manifest, on a page
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-ndjson", "image/svg")
 # What a picture begins with. What a record says of itself is its writer's word.
 _PICTURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
@@ -129,12 +129,13 @@ async def _newest(visit: Visit, archived: bool) -> Table:
     )
 
 
-async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -> list[ManifestEntity]:
+async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -> tuple[list[ManifestEntity], bool]:
+    """Return what hangs below a node, entity by entity, and whether there is more of it."""
     depth = max(1, visit.number("depth", 3, 100))
     found = visit.context.fetch_wm_manifest(
-        **_root(root), depth_max=depth, memory_types=types, include_archived=archived, records_max=50
+        **_root(root), depth_max=depth, memory_types=types, include_archived=archived, records_max=RECORDS_OF_GROUP
     )
-    return await everything(found, ENTITIES_MAX)
+    return await take(found, min(visit.limit, ENTITIES_MAX))
 
 
 def _root(root: str) -> Any:
