@@ -44,7 +44,7 @@ def _tested(made: environment.Environment, names: list[str], called: dict[str, s
     if set(names) == set(environment.extras()):
         files.append(str(FOLDER / "test_moving.py"))  # from whatever they wrote themselves
     pytest = [str(made.python), "-m", "pytest", "-c", str(FOLDER / "pytest.ini"), "--rootdir", str(FOLDER)]
-    command = [*pytest, "--confcutdir", str(FOLDER), *files]
+    command = [*pytest, "--confcutdir", str(FOLDER), "--numprocesses", "2", "--dist", "loadfile", *files]
     called = called | {"CONTEXTKEEP_TEST_ADAPTERS": " ".join(names)}
     return subprocess.run(command, env=os.environ | called, check=False).returncode
 
