@@ -8,6 +8,7 @@ the whole.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -42,6 +43,7 @@ from service_runtime.requests import Request
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
 SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # that a header names
+_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, which are read in milliseconds; then others have their turn
 
 ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 
@@ -752,7 +754,7 @@ class Log:
                 "task_id": task_id,
             },
         )
-        return [_message(row) for row in rows if row.seq is not None] if rows else None
+        return await _messages(rows) if rows else None
 
     async def newest(
         self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
@@ -796,7 +798,7 @@ class Log:
         door = self.of(principal, context_id)
         statement = _MESSAGE_ANYBODYS if principal.sees_all_users else _MESSAGE
         rows = await door.query(statement, (door.tenant_id, context_id, message_id))
-        return [_message(row) for row in rows if row.seq is not None] if rows else None
+        return await _messages(rows) if rows else None
 
     async def retracted(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
@@ -938,6 +940,21 @@ def _context(row: Row) -> Context:
         token_count=row.token_count,
         header_change=row.header_change,
     )
+
+
+async def _messages(rows: Iterable[Row]) -> list[Message]:
+    """Return the messages of a page; between thousands of parts others have their turn."""
+    made: list[Message] = []
+    length = 0
+    for row in rows:
+        if row.seq is None:
+            continue
+        made.append(_message(row))
+        length += len(row.parts or "")
+        if length > _PARTS_CHARACTERS_AT_ONCE:
+            await asyncio.sleep(0)
+            length = 0
+    return made
 
 
 def _message(row: Row) -> Message:

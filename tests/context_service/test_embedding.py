@@ -588,14 +588,16 @@ async def test_what_a_killed_service_had_claimed_is_embedded_by_the_next(
             stderr=log,
         )
     try:
+        ports: list[int] = []
 
         async def serving() -> bool:
             assert process.poll() is None, log_path.read_text()
-            return '"serving"' in log_path.read_text()
+            whole = [json.loads(line) for line in log_path.read_text().splitlines() if line.endswith("}")]
+            ports.extend(event["port"] for event in whole if event["event"] == "serving")
+            return bool(ports)
 
         await until(serving)
-        events = [json.loads(line) for line in log_path.read_text().splitlines()]
-        port = next(event["port"] for event in events if event["event"] == "serving")
+        port = ports[0]
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             acknowledged = [(await Caller("", channel).insert(name=f"r{n}")).working_memory_id for n in range(3)]
 
