@@ -50,13 +50,19 @@ class Unusable(Exception):
 
 
 @cache
+def _found() -> tuple[EntryPoint, ...]:
+    """Return all that is installed; found once, since that reads what each package says of itself."""
+    return tuple(entry_points(group=GROUP))
+
+
+@cache
 def installed(name: str) -> Callable[..., Any] | None:
     """Return what is installed for a part; None: ours does the work.
 
     Raises:
         ExtensionInvalid: it cannot be made, or is there twice.
     """
-    found = [one for one in entry_points(group=GROUP) if one.name == name]
+    found = [one for one in _found() if one.name == name]
     if len(found) > 1:
         raise ExtensionInvalid(f"there are {len(found)} extensions {name!r}")
     return _made(found[0]) if found else None
@@ -64,7 +70,7 @@ def installed(name: str) -> Callable[..., Any] | None:
 
 def installed_names(point: str) -> list[str]:
     """Return the names behind the dot that are installed for a part."""
-    return sorted(one.name.partition(".")[2] for one in entry_points(group=GROUP) if one.name.startswith(f"{point}."))
+    return sorted(one.name.partition(".")[2] for one in _found() if one.name.startswith(f"{point}."))
 
 
 def check_installed() -> list[str]:
@@ -73,7 +79,7 @@ def check_installed() -> list[str]:
     Raises:
         ExtensionInvalid: something of it cannot be used.
     """
-    names = sorted(one.name for one in entry_points(group=GROUP))
+    names = sorted(one.name for one in _found())
     for name in names:
         point, _, own = name.partition(".")
         if not (point in NAMED_POINTS if own else point in POINTS):

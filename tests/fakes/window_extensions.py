@@ -109,6 +109,7 @@ NAMES = {
     "compression_profile.striped": compression_profile,
 }
 _CACHES = (
+    extensions._found,
     extensions.installed,
     counting._own_counter,
     rendered._own_renderer,
