@@ -14,6 +14,15 @@ MESSAGES_AT_ONCE = 500  # that one call writes, all or none
 _PAGE = 500
 
 
+def own_context(found: Iterable[Context], subject_user_id: str) -> Context | None:
+    """Return the caller's own of the contexts of a name; None: there is none.
+
+    A user sees what is nobody's, too; what it writes goes to its own.
+    """
+    own = [one for one in found if subject_user_id in ("", one.owner_user_id)]
+    return min(own, key=lambda one: not one.owner_user_id) if own else None
+
+
 class Thread:
     """A conversation of a framework. It is there once it has a message; whoever writes the first one begins it."""
 
@@ -44,9 +53,7 @@ class Thread:
     async def context(self) -> Context | None:
         """Return its context as it is now; None: there is none."""
         listed = self.client.get_contexts_by_external_id(self.name, subject_user_id=self.subject_user_id)
-        # A user sees what is nobody's, too; what it writes goes to its own.
-        found = [one async for one in listed if self.subject_user_id in ("", one.owner_user_id)]
-        return min(found, key=lambda one: not one.owner_user_id) if found else None
+        return own_context([one async for one in listed], self.subject_user_id)
 
     async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, 500 at once, each time all or none.

@@ -44,6 +44,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from contextkeep.adapters._langgraph_lists import KEY, UNSEEN, Lists, carrying, item_of, messages_of, value_of
 from contextkeep.adapters._langgraph_store import ContextStore
+from contextkeep.adapters._threads import own_context
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import ContextNotFound, MessageNotFound
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput
@@ -461,11 +462,11 @@ class ContextSaver(BaseCheckpointSaver[str]):
             if doomed:
                 some = True
                 gone = {message.message_id for found in doomed for message in (found.message, *found.writes)}
-                kept_values = {at["at"] for at in kept if "at" in at}
+                kept_values = {None, *(at["at"] for at in kept if "at" in at)}
                 log.retract(
                     one
                     for one in log.oldest_first()
-                    if one.message_id in gone or _about(one).get("at", "") in _others(one, kept_values)
+                    if one.message_id in gone or _about(one).get("at") not in kept_values
                 )
         if not some:
             return
@@ -533,9 +534,8 @@ class _Log:
         """Return its id; None: nothing was written yet."""
         if self._context_id is None:
             listed = self._client.get_contexts_by_external_id(self._name, subject_user_id=self._subject)
-            # A user sees what is nobody's, too; what it writes goes to its own.
-            found = [one for one in listed if self._subject in ("", one.owner_user_id)]
-            self._context_id = min(found, key=lambda one: not one.owner_user_id).context_id if found else None
+            context = own_context(listed, self._subject)
+            self._context_id = context.context_id if context else None
         return self._context_id
 
     def append(self, said: Iterable[MessageInput]) -> None:
@@ -656,11 +656,6 @@ def _checkpoints(newest_first: Iterable[ChatMessage]) -> Iterator[_Found]:
 def _about(message: ChatMessage) -> dict[str, Any]:
     about = message.metadata.get(KEY)
     return about if isinstance(about, dict) else {}
-
-
-def _others(message: ChatMessage, kept: set[str]) -> set[str]:
-    """Return the key of the value that a message carries, unless it is kept."""
-    return {key for key in [_about(message).get("at")] if isinstance(key, str) and key not in kept}
 
 
 def _payload(log: _Log, message: ChatMessage) -> tuple[str, bytes]:
