@@ -6,7 +6,6 @@ them. Of each fork an answer is written, and merged.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import suppress
 from itertools import chain
@@ -15,7 +14,7 @@ from context_service import dev
 from contextkeep import AsyncContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput, Window
 from contextkeep.errors import WindowBehind
 from tests.bench.packs import LIMIT, Calls
-from tests.bench.stack import running, services_of
+from tests.bench.stack import measured, services_of
 from tests.bench.table import Processes
 
 STEPS = 10_000
@@ -77,17 +76,5 @@ async def _packed(context: AsyncContextClient, window: Window) -> None:
             return
 
 
-async def bench(stack: dev.Stack, steps: int) -> bool:
-    """Measure; say whether the targets are met."""
-    async with AsyncContextClient(stack.context_address) as context:
-        return await run(stack, context, steps)
-
-
-def main() -> int:
-    """Run it; 1 if a target is missed."""
-    with running() as (stack, _):
-        return 0 if asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else STEPS)) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measured(run, STEPS))

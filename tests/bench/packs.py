@@ -8,7 +8,6 @@ is of the same calls. Then another window reads the whole log at once.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import statistics
 import sys
@@ -25,7 +24,7 @@ import psycopg
 from context_service import dev
 from contextkeep import AsyncContextClient, MessageInput, Pack, PartInput, ToolCallInput, ToolResultInput, Window
 from contextkeep.errors import WindowBehind
-from tests.bench.stack import running
+from tests.bench.stack import measured
 from tests.bench.table import Processes
 
 STEPS = 10_000
@@ -146,17 +145,5 @@ def disk_bytes(stack: dev.Stack) -> dict[str, int]:
         return {name: int(size) for name, (size,) in zip(OF_WINDOWS, rows, strict=True)}
 
 
-async def bench(stack: dev.Stack, steps: int) -> bool:
-    """Measure; say whether the targets are met."""
-    async with AsyncContextClient(stack.context_address) as context:
-        return await run(stack, context, steps)
-
-
-def main() -> int:
-    """Run it; 1 if a target is missed."""
-    with running() as (stack, _):
-        return 0 if asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else STEPS)) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measured(run, STEPS))

@@ -6,7 +6,6 @@ near, it is prepared, which an agent does while its model answers, and committed
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import sys
@@ -14,7 +13,7 @@ import sys
 from context_service import dev
 from contextkeep import AsyncContextClient
 from tests.bench.packs import LIMIT, Calls, step
-from tests.bench.stack import running
+from tests.bench.stack import measured
 from tests.bench.table import Processes
 
 STEPS = 1_500
@@ -50,17 +49,5 @@ async def run(stack: dev.Stack, context: AsyncContextClient, steps: int) -> bool
     return p95 <= PACK_P95_MS
 
 
-async def bench(stack: dev.Stack, steps: int) -> bool:
-    """Measure; say whether the target is met."""
-    async with AsyncContextClient(stack.context_address) as context:
-        return await run(stack, context, steps)
-
-
-def main() -> int:
-    """Run it; 1 if the target is missed."""
-    with running() as (stack, _):
-        return 0 if asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else STEPS)) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(measured(run, STEPS))

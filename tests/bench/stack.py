@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
 
 from context_service import dev
+from contextkeep import AsyncContextClient
 from tests.ports import free_port
 
 
@@ -27,6 +29,22 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
         dev.stack(Path(folder), keep=False, run_with=run_with) as stack,
     ):
         yield stack, Path(folder)
+
+
+def measured(run: Callable[[dev.Stack, AsyncContextClient, int], Awaitable[bool]], steps: int) -> int:
+    """Run a benchmark on a stack of its own; return 1 if a target is missed.
+
+    Args:
+        run: Measures with so many steps; says whether the targets are met.
+        steps: Unless the command says how many.
+    """
+
+    async def called(stack: dev.Stack) -> bool:
+        async with AsyncContextClient(stack.context_address) as context:
+            return await run(stack, context, int(sys.argv[1]) if len(sys.argv) > 1 else steps)
+
+    with running() as (stack, _):
+        return 0 if asyncio.run(called(stack)) else 1
 
 
 def services_of(stack: dev.Stack) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
