@@ -26,6 +26,8 @@ from service_runtime.ids import new_id
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.contract.running import AnyPrincipal, key_of
+from tests.faults import proxy
+from tests.faults.proxy import Proxy
 from tests.ports import free_port
 
 Visitor = Callable[..., httpx.Client]
@@ -66,6 +68,29 @@ def served(settings: Settings, sessions: Sessions | None = None) -> Iterator[Run
             yield Running(url=f"http://127.0.0.1:{port}", sessions=sessions)
         finally:
             server.should_exit = True
+            thread.join(15)
+
+
+@contextmanager
+def between(address: str) -> Iterator[Proxy]:
+    """Run a network in front of a service for the block, in a thread with a loop of its own."""
+    with asyncio.Runner() as runner:
+        loop, started, stopping = runner.get_loop(), threading.Event(), asyncio.Event()
+        networks: list[Proxy] = []
+
+        async def run() -> None:
+            async with proxy.running(int(address.rpartition(":")[2])) as network:
+                networks.append(network)
+                started.set()
+                await stopping.wait()
+
+        thread = threading.Thread(target=runner.run, args=(run(),), daemon=True)
+        thread.start()
+        assert started.wait(15)
+        try:
+            yield networks[0]
+        finally:
+            loop.call_soon_threadsafe(stopping.set)
             thread.join(15)
 
 

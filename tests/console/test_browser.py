@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from contextkeep import ContextClient, ContextInput, EntityClient, NodeInput
 from contextkeep_console.settings import Settings
+from contextkeep_console.tables import ROWS_MAX
 from tests.conftest import Addresses
 from tests.console import browser as browsers
 from tests.console.browser import Browser
@@ -285,18 +287,34 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
 
 def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clients, key: str):
     _, graph = clients
-    for start in range(0, 1200, 400):
-        graph.write_graph([NodeInput("Turn", name=f"turn {start + place:04}") for place in range(400)])
+    for start in range(0, ROWS_MAX, 500):
+        graph.write_graph([NodeInput("Turn", name=f"turn {start + place:04}") for place in range(500)])
     page.sign_in(key)
     page.open("/graph?type=Turn")
     rows = "return document.querySelectorAll('#nodes tbody tr').length"
     ends = time.monotonic() + 30
-    while page.run(rows) < 1200:
+    while page.run(rows) < ROWS_MAX:
         page.run("window.scrollTo(0, document.body.scrollHeight)")
         assert time.monotonic() < ends, page.run(rows)
         time.sleep(0.1)
     names = page.run("return [...document.querySelectorAll('#nodes tbody tr')].map((row) => row.innerText)")
-    assert len({line for row in names for line in row.split("\t") if line.startswith("turn ")}) == 1200
+    assert len({line for row in names for line in row.split("\t") if line.startswith("turn ")}) == ROWS_MAX
+    assert page.complaints() == []
+
+
+def test_the_table_behind_a_chart_is_exported(page: Browser, world: World):
+    page.sign_in(WORLD_KEY)
+    arrived(page, page.url + "/")
+    page.run(
+        "window.saved = []; URL.createObjectURL = (blob) => { blob.text().then((text) => window.saved.push(text));"
+        " return '#' }; document.querySelector('.bars ~ .behind').open = true"
+    )
+    for button in page.driver.find_elements(By.CSS_SELECTOR, ".bars ~ .behind .exports button"):
+        button.send_keys(Keys.ENTER)
+    WebDriverWait(page.driver, 10).until(lambda _: page.run("return window.saved.length") == 2)
+    lines, rows = sorted(page.run("return window.saved"), key=lambda text: text.startswith("["))
+    assert lines.splitlines()[0] == "what,records"
+    assert [f"{row['what']},{row['records']}" for row in json.loads(rows)] == lines.splitlines()[1:]
     assert page.complaints() == []
 
 

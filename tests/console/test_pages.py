@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
 
 from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, MessageInput, NodeInput
+from contextkeep.address import Address
 from contextkeep.errors import ContextNotFound, NodeNotFound
 from contextkeep_console.settings import Settings
-from tests.conftest import Addresses
-from tests.console.conftest import Running, Visitor, a_key, served
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import Addresses, Urls
+from tests.console.conftest import Revocable, Running, Visitor, a_key, between, served
 from tests.console.test_entrance import token_of
 from tests.console.world import HOSTILE_NAMES, World, write, write_hostile
 from tests.fakes.mcp_server import fake_mcp
@@ -462,3 +466,56 @@ def test_a_lost_entity_service_is_a_banner_and_all_else_goes_on(world: World, st
     assert "trouble lost" not in contexts.text
     assert "A service cannot be reached" in graph.text
     assert (node.status_code, "trouble lost" in node.text) == (503, True)
+
+
+def test_a_slow_entity_service_holds_up_its_own_pages_until_it_is_back(
+    monkeypatch: pytest.MonkeyPatch, stack: Addresses, world: World, visitor: Visitor
+):
+    monkeypatch.setattr("contextkeep_console.app.TIMEOUT_S", 1.5)
+    with between(stack.entity) as network:
+        settings = Settings(port=0, context_address=stack.context, entity_address=f"127.0.0.1:{network.port}")
+        with served(settings) as console:
+            client = visitor(console, WORLD_KEY)
+            network.delay_s = 0.1
+            slow = client.get(f"/nodes/{world.session}")
+            assert (slow.status_code, 'class="trouble' in slow.text) == (200, False)
+
+            network.fall_silent()
+            waits = client.get(f"/nodes/{world.session}")
+            assert (waits.status_code, "A service took too long" in waits.text) == (504, True)
+            assert client.get("/contexts").elapsed.total_seconds() < 1.5
+            overview = client.get("/")
+            assert (overview.status_code, "Invoice 4711" in overview.text) == (200, True)
+            assert "trouble lost" in overview.text
+
+            network.delay_s = 0.0
+            network.break_off()
+            ends = time.monotonic() + 20
+            while (back := client.get(f"/nodes/{world.session}")).status_code != 200:
+                assert time.monotonic() < ends, back.text
+            assert "trouble" not in back.text
+
+
+def test_each_replica_says_how_its_last_hour_was(
+    monkeypatch: pytest.MonkeyPatch,
+    stack: Addresses,
+    shared_urls: Urls,
+    callers: Revocable,
+    tmp_path: Path,
+    visitor: Visitor,
+):
+    target_of = Address.target.fget
+    with running_in_a_thread(shared_urls.service, tmp_path, callers=callers) as other:
+        # What a resolver makes of such a name, here without a name server.
+        found = f"ipv4:{stack.context},{other.context}"
+        monkeypatch.setattr(
+            Address, "target", property(lambda self: found if self.host == "replicas.internal" else target_of(self))
+        )
+        settings = Settings(port=0, context_address="replicas.internal:50051", entity_address=stack.entity)
+        with served(settings) as console:
+            client = visitor(console, a_key())
+            ends = time.monotonic() + 20  # the second connection takes a moment
+            while (recent := client.get("/?part=recent").text).count("<h3>Context Service</h3>") < 2:
+                assert time.monotonic() < ends
+    assert recent.count("<h3>Context Service</h3>") == 2
+    assert recent.count("<h3>Entity Service</h3>") == 1

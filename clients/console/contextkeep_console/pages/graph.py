@@ -160,17 +160,33 @@ async def node(visit: Visit) -> Response:
         code=code.Code(
             python=code.python("graph", "get_node", found.id), shell=code.shell("node", "get", found.id, json=True)
         ),
-        change_code=code.Code(
-            python=code.python(
-                "graph", "update_node_data", found.id, {"language": "de"}, replace=True, expected_version=found.version
-            ),
-            shell=code.shell("node", "update", found.id, '{"language": "de"}'),
-        ),
+        change_codes=_changes(found),
         walk=code.Code(
             python=code.python_each("graph", "traverse", found.id, direction="both", depth_max=depth),
             shell=code.shell("node", "connected", found.id, depth=depth),
         ),
     )
+
+
+def _changes(one: Node) -> dict[str, code.Code]:
+    """Return what the forms of a node do, as code."""
+    version = one.version
+    return {
+        "Change as code": code.Code(
+            python=code.python(
+                "graph", "update_node_data", one.id, {"language": "de"}, replace=True, expected_version=version
+            ),
+            shell=code.shell("node", "update", one.id, '{"language": "de"}', replace=True, expected_version=version),
+        ),
+        "Archive as code": code.Code(
+            python=code.python("graph", "archive_node", one.id, restore=one.is_archived, expected_version=version),
+            shell=code.shell("node", "archive", one.id, restore=one.is_archived),
+        ),
+        "Delete as code": code.Code(
+            python=code.python("graph", "delete_node", one.id, expected_version=version),
+            shell=code.shell("node", "delete", one.id, expected_version=version),
+        ),
+    }
 
 
 def _type(one: Node) -> str:

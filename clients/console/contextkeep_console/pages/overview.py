@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,6 +19,7 @@ from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
 _MINUTES = 60
+_ASKED_AT_ONCE, _ROUNDS_MAX = 4, 8  # 32 replicas, if each is asked once
 _WORK = (
     Column(name="kind", value=lambda one: one.kind),
     Column(name="owed", value=lambda one: one.owed, kind="number"),
@@ -74,10 +76,24 @@ async def show(visit: Visit) -> Response:
 
 
 async def _recent(visit: Visit) -> list[Recent]:
-    """Return how the last hour was, of each process that answers."""
-    found = await asyncio.gather(visit.context.get_recent_calls(), visit.graph.get_recent_calls())
+    """Return how the last hour was, of each process of both services."""
+    context, graph = await asyncio.gather(
+        _of_replicas(visit.context.get_recent_calls), _of_replicas(visit.graph.get_recent_calls)
+    )
     now = datetime.now(UTC)
-    return [_drawn(one, now) for one in found]
+    return [_drawn(one, now) for one in (*context, *graph)]
+
+
+async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[RecentCalls]:
+    """Ask until no replica answers that had not answered yet: calls go to them in turns, whatever address they have."""
+    found: dict[str, RecentCalls] = {}
+    for _ in range(_ROUNDS_MAX):
+        known = len(found)
+        for one in await asyncio.gather(*(ask() for _ in range(_ASKED_AT_ONCE))):
+            found[one.process_id] = one
+        if len(found) == known or len(found) == 1:
+            break
+    return [found[process_id] for process_id in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -379,9 +379,19 @@ async def state(visit: Visit) -> Response:
             python=code.python("context", "pin", window_id, "Answer in French.", **visit.whose),
             shell=code.shell("window", "pin", window_id, "Answer in French."),
         ),
+        unpin_code=code.Code(
+            python=code.python("context", "unpin", window_id, "KEY", **visit.whose),
+            shell=code.shell("window", "unpin", window_id, "KEY"),
+        ),
         checkpoint_code=code.Code(
             python=code.python("context", "create_checkpoint", window_id, "before the upgrade", **visit.whose),
             shell=code.shell("window", "checkpoint", window_id, label="before the upgrade"),
+        ),
+        rollback_code=code.Code(
+            python=code.python(
+                "context", "rollback", window_id, 1, expected_last_seq=window.reached_seq, **visit.whose
+            ),
+            shell=code.shell("window", "rollback", window_id, 1, last=window.reached_seq),
         ),
     )
 

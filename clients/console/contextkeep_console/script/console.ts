@@ -73,6 +73,52 @@ function sorting(): void {
   }
 }
 
+/** A cell for a file; no spreadsheet takes it for a formula. */
+function csvCell(text: string): string {
+  const safe = /^[=+@\t\r]|^-(?![\d.])/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Give a table that is drawn from values, such as the one behind a chart, its two files: the page has all its rows. */
+function exporting(): void {
+  for (const table of document.querySelectorAll<HTMLTableElement>("table[data-export]:not([data-exports])")) {
+    table.dataset["exports"] = "";
+    const line = document.createElement("p");
+    line.className = "exports";
+    line.append("Export ");
+    for (const kind of ["csv", "json"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "quiet";
+      button.textContent = kind.toUpperCase();
+      button.addEventListener("click", () => save(table, kind));
+      line.append(button, " ");
+    }
+    table.after(line);
+  }
+}
+
+/** What a cell says: a number without the commas that people read it by, or its text. */
+function valueOf(cell: HTMLTableCellElement): string | number {
+  const text = (cell.textContent ?? "").trim();
+  const value = Number(text.replaceAll(",", ""));
+  return cell.matches(".k-number") && text !== "" && !Number.isNaN(value) ? value : text;
+}
+
+function save(table: HTMLTableElement, kind: string): void {
+  const names = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.innerText.trim());
+  const rows = [...(table.tBodies[0]?.rows ?? [])].map((row) => [...row.cells].map(valueOf));
+  const text =
+    kind === "csv"
+      ? [names, ...rows].map((row) => row.map((value) => csvCell(String(value))).join(",")).join("\r\n")
+      : JSON.stringify(rows.map((row) => Object.fromEntries(row.map((value, place) => [names[place] ?? place, value]))), null, 1);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
+  link.download = `${table.dataset["export"]}.${kind}`;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 /** Ask again for what changes by itself, while somebody looks. */
 function living(): void {
   for (const part of document.querySelectorAll<HTMLElement>("[data-live]")) {
@@ -90,6 +136,7 @@ function living(): void {
         const parsed = new DOMParser().parseFromString(text, "text/html");
         part.replaceChildren(...parsed.body.childNodes);
         times();
+        exporting();
       } catch {
         shown = "";
         const away = document.createElement("p");
@@ -192,6 +239,7 @@ function returning(): void {
 copying();
 keys();
 sorting();
+exporting();
 living();
 times();
 scrolling();
