@@ -16,7 +16,7 @@ from context_service import dev
 from contextkeep import AsyncContextClient, Pack, Window
 from contextkeep.errors import WindowBehind
 from tests.bench.packs import LIMIT, Calls, disk_bytes, step
-from tests.bench.stack import running
+from tests.bench.stack import Beside, beside, running
 from tests.bench.table import Processes
 
 MESSAGES = 100_000
@@ -25,7 +25,7 @@ STEPS_AT_ONCE = 200  # of an append
 STEPS_BEHIND = 10
 
 
-async def run(stack: dev.Stack, context: AsyncContextClient, message_count: int) -> None:
+async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, message_count: int) -> None:
     """Fill a context, open a window on it, and print what it took."""
     randomly, text_bytes = random.Random(1), 0
     context_id = (await context.send_message("Read all of it.", recall=False)).context_id
@@ -37,7 +37,8 @@ async def run(stack: dev.Stack, context: AsyncContextClient, message_count: int)
         await context.append_messages(messages, context_id)
         if sys.stderr.isatty():
             print(f"\r{2 * some[-1]:,} messages", end="", file=sys.stderr)
-    calls = Calls(Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid}))
+    processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
+    calls = Calls(processes, floor)
     window = await calls.measured("open", _opened(context, context_id))
     pack = None
     while pack is None:
@@ -72,8 +73,8 @@ async def _pack(context: AsyncContextClient, window: Window) -> Pack | None:
 
 async def bench(stack: dev.Stack, message_count: int) -> None:
     """Measure."""
-    async with AsyncContextClient(stack.context_address) as context:
-        await run(stack, context, message_count)
+    async with AsyncContextClient(stack.context_address) as context, beside() as floor:
+        await run(stack, context, floor, message_count)
 
 
 def main() -> None:

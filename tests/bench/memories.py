@@ -1,7 +1,7 @@
 """What memories cost: 10,000 of one user are retained, and recalled by questions.
 
-`python -m tests.bench.memories [COUNT]`. Questions are asked one after the other, as an agent does. The target is that
-95 of 100 are answered within 15 ms.
+`python -m tests.bench.memories [COUNT]`. Questions are asked one after the other, as an agent does, and an echo is
+called between them. The target is that 95 of 100 are answered within 15 ms, where the echo takes .33.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import psutil
 from context_service import dev
 from contextkeep import AsyncContextClient
 from tests.bench.quality.talk import talk
+from tests.bench.stack import beside
 
 P95_MS_MAX = 15.0
 QUESTIONS = 400
@@ -35,7 +36,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
     """Print what retaining and recalling take, and say whether recalling is within the target."""
     made = talk(turns=count)
     texts = [f"{one.author}: {one.text}" for one in made.turns][:count]  # a memory says whose it is
-    async with AsyncContextClient(services.context_address, timeout_s=60) as context:
+    async with AsyncContextClient(services.context_address, timeout_s=60) as context, beside() as floor:
         left = iter(texts)
 
         async def retain() -> None:
@@ -55,13 +56,14 @@ async def measured(services: dev.Stack, count: int) -> bool:
             found = await context.recall_memories(question, subject_user_id="ada")
             if number >= 50:
                 took.append(time.perf_counter() - began)
+            await floor.echo()
             answered += bool(found)
     cpu = (cpu_s() - cpu_before) / (QUESTIONS + 50) * 1000
     p50, p95 = statistics.median(took) * 1000, statistics.quantiles(took, n=20)[-1] * 1000
     print(f"{answered} of {QUESTIONS + 50} questions found something")
     print(f"CPU of a recall, with Postgres: {cpu:.1f} ms")
-    print(f"recalled: half within {p50:.1f} ms, 95 % within {p95:.1f} ms (<= {P95_MS_MAX:g})")
-    return p95 <= P95_MS_MAX
+    print(f"recalled: half within {p50:.1f} ms, 95 % within {floor.said(p95, P95_MS_MAX)}")
+    return floor.scaled(p95) <= P95_MS_MAX
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
 `python -m tests.bench.query [CALLS] [--passages 100000]`. First the overhead: CPU time and median of `QueryContext`
 with five providers that answer at once, beside those of a bare echo whose messages are as large as the answer; the
-target is
-three times as much. With `--passages` a context and a node's records have so many passages each, and the 95th
-percentile of the whole call over both native providers is the figure; the target is 60 ms.
+target is three times as much. With `--passages` a context and a node's records have so many passages each, and the
+95th percentile of the whole call over both native providers is the figure; the target is 60 ms, where an echo takes
+.33.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from service_runtime.ids import new_id
 from tests.bench.echo import METHOD
 from tests.bench.quality.talk import talk
 from tests.bench.recalls import filled
+from tests.bench.stack import beside
 from tests.fakes.context_providers import Answered, Asked, Stub, hit, written_package
 from tests.ports import free_port
 
@@ -106,7 +107,7 @@ async def overhead(services: dev.Stack, calls: int) -> bool:
 
 async def large(services: dev.Stack, passages: int) -> bool:
     """Print the 95th percentile of calls over a large context and large records."""
-    async with AsyncContextClient(services.context_address, timeout_s=60) as context:
+    async with AsyncContextClient(services.context_address, timeout_s=60) as context, beside() as floor:
         context_id, questions = await filled(context, passages)
         node_id = new_id()
         turns = [one.text for one in talk(turns=passages).turns]
@@ -120,9 +121,10 @@ async def large(services: dev.Stack, passages: int) -> bool:
             found = await context.query_context(question, context_ids=[context_id], node_ids=[node_id])
             took.append(time.perf_counter() - began)
             assert {one.state for one in found.providers if one.family in ("context", "workspace")} == {"ok"}
+            await floor.echo()
     p95 = statistics.quantiles(took, n=20)[-1] * 1000
-    print(f"{passages:,} passages of a context, and as many of records: 95 % within {p95:.1f} ms (<= {P95_MS_MAX:g})")
-    return p95 <= P95_MS_MAX
+    print(f"{passages:,} passages of a context, and as many of records: 95 % within {floor.said(p95, P95_MS_MAX)}")
+    return floor.scaled(p95) <= P95_MS_MAX
 
 
 def main() -> None:

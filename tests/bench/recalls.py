@@ -18,7 +18,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import cycle, islice
 
-import grpc
 import psutil
 import psycopg
 
@@ -27,15 +26,13 @@ from context_service.retrieval.passages import Passages, Scope
 from contextkeep import AsyncContextClient
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
-from tests.bench.echo import METHOD
 from tests.bench.passages import SMALL, Talk, put
 from tests.bench.quality.over_services import message_of
 from tests.bench.quality.talk import talk
-from tests.bench.stack import echoes, running
+from tests.bench.stack import beside, running
 from tests.bench.turns import at
 
 SIZES = {600: 12.0, 10_000: 12.0, 50_000: 30.0}  # passages, and the median in ms that is the target
-ECHO_MS = 0.33  # of the machine that the targets are for
 BATCH = 500
 COMMON = ("How was the day, and how was work again?", "Did you see the market at the weekend?")
 
@@ -73,30 +70,23 @@ async def crowd(stack: dev.Stack, passages: int) -> None:
 
 
 async def timed(
-    calls: Sequence[Callable[[], Awaitable[object]]], beside: Callable[[], Awaitable[object]]
-) -> list[list[float]]:
-    """Return the times of calls, and of as many of another beside them, in seconds."""
-    taken: list[list[float]] = [[], []]
+    calls: Sequence[Callable[[], Awaitable[object]]], between: Callable[[], Awaitable[object]]
+) -> list[float]:
+    """Return the times of calls, in seconds; behind each, another is made."""
+    taken = []
     for call in calls:
-        for times, one in zip(taken, (call, beside), strict=True):
-            began = time.perf_counter()
-            await one()
-            times.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        await call()
+        taken.append(time.perf_counter() - began)
+        await between()
     return taken
 
 
-async def run(stack: dev.Stack, echo_port: int, questions: int, among: int) -> bool:
+async def run(stack: dev.Stack, questions: int, among: int) -> bool:
     """Measure and print; say whether all targets are met."""
     services = {"context": stack.processes["context-service"].pid, "postgres": stack.postgres.pid}
     met = True
-    async with (
-        AsyncContextClient(stack.context_address) as context,
-        grpc.aio.insecure_channel(f"127.0.0.1:{echo_port}") as channel,
-    ):
-
-        async def echo() -> None:
-            await channel.unary_unary(METHOD)(b"x" * 400)
-
+    async with AsyncContextClient(stack.context_address) as context:
         contexts = {passages: await filled(context, passages) for passages in SIZES}
         if among:
             await crowd(stack, among)
@@ -112,12 +102,13 @@ async def run(stack: dev.Stack, echo_port: int, questions: int, among: int) -> b
                         partial(context.recall, context_id, text, profile=profile)
                         for text in islice(cycle(texts), questions)
                     ]
-                    await timed(calls[:10], echo)
-                    before = cpu_s(services)
-                    taken, echoed = await timed(calls, echo)
+                    async with beside() as floor:
+                        await timed(calls[:10], floor.echo)
+                        before = cpu_s(services)
+                        taken = await timed(calls, floor.echo)
                     cpu_ms = {one: (s - before[one]) / questions * 1000 for one, s in cpu_s(services).items()}
                     median, last = (at(taken, part) * 1000 for part in (0.5, 0.95))
-                    scaled = median * ECHO_MS / (at(echoed, 0.5) * 1000)
+                    scaled = floor.scaled(median)
                     met = met and scaled <= target
                     print(
                         f"{passages:9,} {profile:14}{name:12}{median:7.1f}{last:7.1f}   {scaled:12.1f}{target:8g}"
@@ -141,8 +132,8 @@ def main() -> int:
     parser.add_argument("questions", type=int, nargs="?", default=100)
     parser.add_argument("--among", type=int, default=0)
     said = parser.parse_args()
-    with running() as (stack, _), echoes() as echo_ports:
-        return int(not asyncio.run(run(stack, echo_ports[1], said.questions, said.among)))
+    with running() as (stack, _):
+        return int(not asyncio.run(run(stack, said.questions, said.among)))
 
 
 if __name__ == "__main__":

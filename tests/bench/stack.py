@@ -1,20 +1,29 @@
-"""What a benchmark starts: the stack that it measures, and the echoes that it measures it by."""
+"""What a benchmark starts: the stack that it measures, and the echoes that it measures it by.
+
+Targets in milliseconds are for a machine whose echo takes `ECHO_MS`: what is measured is scaled by one of the same run.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import grpc
 
 from context_service import dev
 from contextkeep import AsyncContextClient
+from tests.bench.echo import METHOD
 from tests.ports import free_port
+
+ECHO_MS = 0.33  # at the median, of the machine that the targets are for
+_MESSAGE = b"x" * 400
 
 
 @contextmanager
@@ -31,17 +40,17 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
         yield stack, Path(folder)
 
 
-def measured(run: Callable[[dev.Stack, AsyncContextClient, int], Awaitable[bool]], steps: int) -> int:
+def measured(run: Callable[[dev.Stack, AsyncContextClient, Beside, int], Awaitable[bool]], steps: int) -> int:
     """Run a benchmark on a stack of its own; return 1 if a target is missed.
 
     Args:
-        run: Measures with so many steps; says whether the targets are met.
+        run: Measures with so many steps, an echo beside them; says whether the targets are met.
         steps: Unless the command says how many.
     """
 
     async def called(stack: dev.Stack) -> bool:
-        async with AsyncContextClient(stack.context_address) as context:
-            return await run(stack, context, int(sys.argv[1]) if len(sys.argv) > 1 else steps)
+        async with AsyncContextClient(stack.context_address) as context, beside() as floor:
+            return await run(stack, context, floor, int(sys.argv[1]) if len(sys.argv) > 1 else steps)
 
     with running() as (stack, _):
         return 0 if asyncio.run(called(stack)) else 1
@@ -50,6 +59,44 @@ def measured(run: Callable[[dev.Stack, AsyncContextClient, int], Awaitable[bool]
 def services_of(stack: dev.Stack) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:
     """Return the processes of the Entity Service and of the Context Service; a stack may have others, too."""
     return stack.processes["entity-service"], stack.processes["context-service"]
+
+
+class Beside:
+    """Calls an echo between the calls that are measured, so that both meet the same machine; made by `beside`."""
+
+    def __init__(self, call: Callable[[bytes], Awaitable[bytes]]) -> None:
+        self._call = call
+        self._seconds: list[float] = []
+
+    async def echo(self) -> None:
+        """Call it once, and remember how long it took."""
+        began = time.perf_counter()
+        await self._call(_MESSAGE)
+        self._seconds.append(time.perf_counter() - began)
+
+    @property
+    def median_ms(self) -> float:
+        """What it took at the median so far."""
+        return statistics.median(self._seconds) * 1000
+
+    def scaled(self, ms: float) -> float:
+        """Return what a time would be where the targets are for."""
+        return ms * ECHO_MS / self.median_ms
+
+    def said(self, ms: float, target_ms: float) -> str:
+        """Return a time as lines say it: what was measured, and that beside the target."""
+        return f"{ms:.1f} ms, {self.scaled(ms):.1f} beside an echo of {self.median_ms:.2f} (<= {target_ms:g})"
+
+
+@asynccontextmanager
+async def beside() -> AsyncIterator[Beside]:
+    """Run an echo for the block."""
+    with echoes() as ports:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{ports[1]}") as channel:
+            call = channel.unary_unary(METHOD)
+            for _ in range(20):
+                await call(_MESSAGE)
+            yield Beside(call)
 
 
 @contextmanager
