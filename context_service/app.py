@@ -1147,6 +1147,7 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
     """Connect to Postgres as the service."""
     return Database.open(
         settings.database,
+        others=settings.other_databases,
         connections_max=settings.database_pool_max,
         prepared_statements=settings.database_prepared_statements,
         name="context-service",

@@ -112,6 +112,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         database = await stack.enter_async_context(
             Database.open(
                 settings.database,
+                others=settings.other_databases,
                 connections_max=settings.database_pool_max,
                 prepared_statements=settings.database_prepared_statements,
                 name="entity-service",

@@ -21,10 +21,10 @@ class FirstStatistics:
     async def once(self) -> bool:
         """Return whether the tables are known now."""
         try:
-            (row,) = await self._database.untenanted(_ANALYZE)
+            rows = await self._database.everywhere(_ANALYZE)
         except ContextKeepError:  # not migrated yet, or Postgres is away: health says so, and once a second is enough
             return False
-        return bool(row.known)
+        return all(row.known for row in rows)
 
     async def keep_looking(self) -> None:
         """Look until they are known, or until cancelled."""

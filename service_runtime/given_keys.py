@@ -16,6 +16,9 @@ How the service of contexts uses it, in its own transactions, so that no key out
     async def remove(transaction: Transaction) -> None:
         ...  # lock it FOR UPDATE, and take it away
         await given_keys.end_context_keys(transaction, context_id)
+
+Keys are in the home database. Where a tenant lives in another one, a key is made and taken away beside the transaction,
+at once: one that is left of a transaction that failed was shown to nobody, or is taken away a moment too early.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from service_runtime.auth import SCOPES, USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
 from service_runtime.keys import CONTEXT_KEY_BEGINS, PREFIX_CHARS, NewKey, fresh_key
 from service_runtime.pages import PageRequest
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, Tenant, Transaction
 
 # Of keys of contexts; the function has it, too, and an hour for those that come of no key in Postgres.
 LIFETIME_MAX = timedelta(days=1)
@@ -92,7 +95,7 @@ class GivenKeys:
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         parameters = {"context_id": context_id, "before_id": before_id, "count": count + 1}
-        rows = await self._database.of(principal).query(_LIST_KEYS, parameters)
+        rows = await self._database.of(principal).at_home().query(_LIST_KEYS, parameters)
         token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
         return [GivenKey(**row._asdict()) for row in rows[:count]], token
 
@@ -111,8 +114,10 @@ class GivenKeys:
         """
         _check(new)
         key, stored = fresh_key()
-        await self._database.of(principal).query(
-            _MAKE_KEY, {"asking_id": _key_of(principal), **stored, **new.parameters}
+        await (
+            self._database.of(principal)
+            .at_home()
+            .query(_MAKE_KEY, {"asking_id": _key_of(principal), **stored, **new.parameters})
         )
         return key
 
@@ -129,7 +134,7 @@ class GivenKeys:
         """
         check_text("prefix", prefix, chars_max=_KEY_CHARS_MAX, required=True)
         parameters = {"asking_id": _key_of(principal), "prefix": prefix[:PREFIX_CHARS]}
-        (row,) = await self._database.of(principal).query(_REVOKE_KEY, parameters)
+        (row,) = await self._database.of(principal).at_home().query(_REVOKE_KEY, parameters)
         found: bool = row.found
         return found
 
@@ -200,7 +205,7 @@ async def make_context_key(
         "ends_at": principal.expires_at,
         **stored,
     }
-    (row,) = await transaction.query(_MAKE_CONTEXT_KEY, parameters)
+    (row,) = await transaction.query_home(_MAKE_CONTEXT_KEY, parameters)
     return IssuedKey(key=key, expires_at=row.expires_at)
 
 
@@ -209,14 +214,26 @@ async def end_context_keys(transaction: Transaction, context_id: UUID) -> int:
 
     The services remember a key for `keys.CACHE_S` longer.
     """
-    (row,) = await transaction.query(_END_CONTEXT_KEYS, {"context_id": context_id})
+    (row,) = await transaction.query_home(_END_CONTEXT_KEYS, {"context_id": context_id})
+    ended: int = row.ended
+    return ended
+
+
+async def end_context_keys_elsewhere(tenant: Tenant, context_id: UUID) -> int:
+    """Take away the keys of a context that is gone, if they are in another database than it; else they went with it.
+
+    It does no harm to do it again.
+    """
+    if not tenant.may_live_elsewhere:
+        return 0
+    (row,) = await tenant.at_home().query(_END_CONTEXT_KEYS, {"context_id": context_id})
     ended: int = row.ended
     return ended
 
 
 async def end_context_keys_of_user(transaction: Transaction, user_id: str) -> int:
     """Take away the keys of contexts that were made for a user who is erased, or by him; return how many there were."""
-    (row,) = await transaction.query(_END_CONTEXT_KEYS_OF_USER, {"user_id": user_id})
+    (row,) = await transaction.query_home(_END_CONTEXT_KEYS_OF_USER, {"user_id": user_id})
     ended: int = row.ended
     return ended
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from itertools import product
 from typing import Protocol, TypeVar
@@ -121,6 +121,12 @@ class Metrics:
     def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
         """Show a number that is read whenever somebody asks."""
         Gauge(name, meaning, registry=self._registry).set_function(read)
+
+    def watch_each(self, name: str, meaning: str, reads: Mapping[str, Callable[[], float]], *, label: str) -> None:
+        """Show several numbers that are read whenever somebody asks, by the values of a label."""
+        gauge = Gauge(name, meaning, (label,), registry=self._registry)
+        for value, read in reads.items():
+            gauge.labels(value).set_function(read)
 
     @contextmanager
     def exposed(self, host: str, port: int) -> Iterator[int]:

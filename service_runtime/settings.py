@@ -20,6 +20,7 @@ from service_runtime.documents import NESTING_MAX
 from service_runtime.places import CallLimits, Shares
 
 KIB = 1024
+_DATABASE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MIB = 1024 * KIB
 
 
@@ -40,8 +41,16 @@ class ServiceSettings(BaseSettings):
     database_admin_url: SecretStr | None = Field(
         None, description="postgresql:// URL of the tables' owner; read by `migrate`, `keys` and `tenants` only"
     )
+    database_urls: SecretStr = Field(
+        SecretStr(""),
+        description="other databases where tenants live, as the services' role: name=postgresql://... each, with "
+        "spaces between them; DATABASE_URL is the home of the keys, and of all other tenants (docs/scaling.md)",
+    )
+    database_admin_urls: SecretStr = Field(
+        SecretStr(""), description="the same databases under the same names, as the tables' owner"
+    )
     database_pool_max: int = Field(
-        10, ge=1, le=1000, description="Postgres connections of this process, besides one for health"
+        10, ge=1, le=1000, description="connections of this process to a Postgres, besides one for health"
     )
     database_prepared_statements: bool = Field(
         True,
@@ -156,17 +165,18 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _is_of_postgres(cls, url: SecretStr | None) -> SecretStr | None:
         if url is not None:
-            from psycopg import ProgrammingError
-            from psycopg.conninfo import conninfo_to_dict
-
-            text = url.get_secret_value()
-            if not text.startswith(("postgresql://", "postgres://")):
-                raise ValueError("is no postgresql:// URL")
-            try:
-                conninfo_to_dict(text)
-            except ProgrammingError:  # its text may show the password
-                raise ValueError("is no URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
+            _check_postgres_url(url.get_secret_value())
         return url
+
+    @field_validator("database_urls", "database_admin_urls")
+    @classmethod
+    def _are_named(cls, urls: SecretStr) -> SecretStr:
+        for name, url in _named_urls(urls).items():
+            try:
+                _check_postgres_url(url)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        return urls
 
     @field_validator("public_url")
     @classmethod
@@ -231,6 +241,23 @@ class ServiceSettings(BaseSettings):
         return _required("DATABASE_URL", self.database_url)
 
     @property
+    def other_databases(self) -> dict[str, str]:
+        """URLs of the services' role of databases that are not the home, by their names."""
+        return _named_urls(self.database_urls)
+
+    @property
+    def other_databases_admin(self) -> dict[str, str]:
+        """URLs of the tables' owner of databases that are not the home, by their names.
+
+        Raises:
+            SystemExit: they are not those of DATABASE_URLS.
+        """
+        urls = _named_urls(self.database_admin_urls)
+        if urls.keys() != self.other_databases.keys():
+            sys.exit("DATABASE_ADMIN_URLS must name the databases that DATABASE_URLS names, and no others")
+        return urls
+
+    @property
     def database_admin(self) -> str:
         """The URL of the tables' owner.
 
@@ -271,6 +298,30 @@ def from_json(value: object) -> object:
         return json.loads(value)
     except ValueError as error:
         raise ValueError(f"is no JSON: {error}") from error
+
+
+def _named_urls(urls: SecretStr) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for item in urls.get_secret_value().split():
+        name, is_named, url = item.partition("=")
+        if not is_named or not _DATABASE_NAME.fullmatch(name):
+            raise ValueError("is not like east=postgresql://... west=postgresql://...; names are of a-z, 0-9, - and _")
+        if name in named:
+            raise ValueError(f"names {name} twice")
+        named[name] = url
+    return named
+
+
+def _check_postgres_url(url: str) -> None:
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ValueError("is no postgresql:// URL")
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError:  # its text may show the password
+        raise ValueError("is no URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
 
 
 def http_url(url: str) -> str:

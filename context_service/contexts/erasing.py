@@ -23,11 +23,11 @@ from context_service.retrieval.passages import OF_USERS, Passages, Scope
 from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
 from service_runtime import background
 from service_runtime.auth import Principal
-from service_runtime.given_keys import end_context_keys_of_user
+from service_runtime.given_keys import end_context_keys_elsewhere, end_context_keys_of_user
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
-from service_runtime.tenants import all_tenants
+from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("erasing")
 
@@ -323,6 +323,10 @@ _COUNT_PASSAGES = _of_all("""
     SET passages_removed = passages_removed + %(passages)s, vectors_removed = vectors_removed + %(vectors)s
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 """)
+_COUNT_KEYS = _of_all("""
+    UPDATE context.erasure SET keys_ended = keys_ended + %(ended)s
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+""")
 _FINISH = _of_all(f"""
     WITH mine AS ({_MINE}), names AS (
         DELETE FROM context.context_external_id e USING mine
@@ -533,7 +537,7 @@ class Eraser:
             Unavailable: Postgres does not answer.
         """
         finished = 0
-        for tenant in await all_tenants(self._database):
+        for tenant in await reachable_tenants(self._database):
             expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
             while await tenant.query(_MARK_EXPIRED, expired):
                 pass
@@ -583,6 +587,8 @@ class Eraser:
     async def _erase_alone(self, tenant: Tenant, context_id: UUID) -> bool:
         """Remove what is left of a context; False: another replica is at it, or has finished it."""
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+        if ended := await end_context_keys_elsewhere(tenant, context_id):
+            await tenant.query(_COUNT_KEYS, {**named, "ended": ended})
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
         if any(dropped):
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})

@@ -25,6 +25,7 @@ _log = logging.getLogger("lookout")
 
 POLL_S = 0.2  # from one look to the next
 SILENT_S = 15.0  # then a watcher hears that nothing happens: what is silent for longer looks broken
+LOOK_S_MAX = 5.0  # that one tenant's database may take: the watchers of all others wait as long
 CHECK_S = 5.0  # from one look at the watcher's credential to the next
 
 _M = TypeVar("_M")
@@ -68,6 +69,7 @@ class Lookout:
         self._marks: dict[_Key, Any] = {}
         self._begun = self._done = 0  # looks
         self._looked = asyncio.Event()  # set, and another one taken, after each look
+        self._failures: dict[UUID, ContextKeepError] = {}  # by tenant: each lives in a database
         self._failure: ContextKeepError | None = None
         self._is_ending = False
 
@@ -83,8 +85,6 @@ class Lookout:
             try:
                 await self._look()
                 self._failure = None
-            except ContextKeepError as error:
-                self._failure = error  # each watcher is told, and comes again
             except Exception:
                 _log.exception("watching failed")
                 self._failure = Unavailable("nothing can be watched at present")
@@ -138,7 +138,7 @@ class Lookout:
                     if loop.time() - said_at >= SILENT_S:
                         yield Nothing.HAPPENED
                         said_at = loop.time()
-                    await self._next_look()
+                    await self._next_look(principal.tenant_id)
                 else:
                     yield mark
                     told, said_at = mark, loop.time()
@@ -153,22 +153,34 @@ class Lookout:
         watched: dict[tuple[UUID, Kind[Any]], list[UUID]] = {}
         for tenant_id, kind, watched_id in self._watchers:
             watched.setdefault((tenant_id, kind), []).append(watched_id)
+        failures: dict[UUID, ContextKeepError] = {}
+        self._failures = failures
         for (tenant_id, kind), watched_ids in watched.items():
-            rows = await self._database.tenant(tenant_id).query(kind.statement, (tenant_id, watched_ids))
+            if tenant_id in failures:
+                continue
+            try:
+                async with asyncio.timeout(LOOK_S_MAX):
+                    rows = await self._database.tenant(tenant_id).query(kind.statement, (tenant_id, watched_ids))
+            except TimeoutError:
+                failures[tenant_id] = Unavailable("the database does not answer", dependency="postgres")
+                continue
+            except ContextKeepError as error:
+                failures[tenant_id] = error  # each of its watchers is told, and comes again
+                continue
             found = {row.watched_id: kind.mark(row) for row in rows}
             for watched_id in watched_ids:
                 if (key := (tenant_id, kind, watched_id)) in self._watchers:
                     self._marks[key] = found.get(watched_id, Nothing.IS_THERE)
         self._done = number
 
-    async def _next_look(self) -> None:
+    async def _next_look(self, tenant_id: UUID) -> None:
         looked = self._looked
         if not self._is_ending:
             await looked.wait()
         if self._is_ending:
             raise Unavailable("the service stops; watch again from where you were")
-        if self._failure:
-            raise self._failure
+        if failure := self._failures.get(tenant_id) or self._failure:
+            raise failure
 
     def _wake(self) -> None:
         looked, self._looked = self._looked, asyncio.Event()

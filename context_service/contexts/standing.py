@@ -12,7 +12,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.metrics import Metrics
 from service_runtime.postgres import Across, Database
-from service_runtime.tenants import all_tenants
+from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("standing")
 
@@ -78,13 +78,14 @@ class Standing:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        (index,) = await self._database.untenanted(_INDEX)
+        indexes = await self._database.everywhere(_INDEX)
         named = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
         oldest = [
             row
-            for tenant in await all_tenants(self._database)
+            for tenant in await reachable_tenants(self._database)
             for row in await tenant.query(_OLDEST, {**named, "tenant_id": tenant.tenant_id})
         ]
-        self.index_bytes, self.passages = index.index_bytes, index.passages or 0
+        self.index_bytes = sum(index.index_bytes for index in indexes)
+        self.passages = sum(index.passages or 0 for index in indexes)
         self.vectors_pending_s = max((row.vectors_s or 0.0 for row in oldest), default=0.0)
         self.erasures_pending_s = max((row.erasures_s or 0.0 for row in oldest), default=0.0)

@@ -157,6 +157,28 @@ END;
 
 ALTER FUNCTION access.end_context_keys_of_user(of_user_id text) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.enter(of_tenant uuid) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    said_state text;
+    said_until timestamptz;
+BEGIN
+    SELECT r.state, r.until INTO said_state, said_until FROM access.residence r WHERE r.tenant_id = of_tenant;
+    IF said_state IS NULL AND NOT EXISTS (SELECT FROM access.this_database) OR said_state = 'HERE' THEN
+        RETURN of_tenant::text;
+    ELSIF said_state = 'LEAVING' AND (said_until > clock_timestamp() OR current_setting('transaction_read_only') = 'on') THEN
+        PERFORM set_config('transaction_read_only', 'on', true);
+        RETURN of_tenant::text;
+    ELSIF said_state = 'LEAVING' AND access.stay(of_tenant) THEN
+        RETURN of_tenant::text;
+    END IF;
+    RAISE SQLSTATE 'CK001' USING MESSAGE = 'the tenant does not live in this database';
+END
+$$;
+
+ALTER FUNCTION access.enter(of_tenant uuid) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.find_key(sha256 bytea) RETURNS TABLE(id uuid, is_of_context boolean, tenant_id uuid, subject text, scopes text[], user_id text, agent_id text, bounds jsonb, last_used_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -378,6 +400,20 @@ CREATE FUNCTION access.sees_all_subjects() RETURNS boolean
 
 ALTER FUNCTION access.sees_all_subjects() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.stay(of_tenant uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    -- Whoever moves it locks the same row to say GONE: one of both is first, and the other one sees it.
+    UPDATE access.residence r SET state = 'HERE', until = NULL, changed_at = now()
+    WHERE r.tenant_id = of_tenant AND r.state = 'LEAVING' AND r.until < clock_timestamp();
+    RETURN EXISTS (SELECT FROM access.residence r WHERE r.tenant_id = of_tenant AND r.state = 'HERE');
+END
+$$;
+
+ALTER FUNCTION access.stay(of_tenant uuid) OWNER TO contextkeep_owner;
+
 CREATE TABLE access.administrative_call (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -406,13 +442,35 @@ CREATE TABLE access.migration (
 
 ALTER TABLE access.migration OWNER TO contextkeep_owner;
 
+CREATE TABLE access.residence (
+    tenant_id uuid NOT NULL,
+    state text NOT NULL,
+    until timestamp with time zone,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT residence_check CHECK (((until IS NOT NULL) = (state = 'LEAVING'::text))),
+    CONSTRAINT residence_state_check CHECK ((state = ANY (ARRAY['ARRIVING'::text, 'HERE'::text, 'LEAVING'::text, 'GONE'::text])))
+);
+
+ALTER TABLE access.residence OWNER TO contextkeep_owner;
+
 CREATE TABLE access.tenant (
     id uuid NOT NULL,
     name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    database text,
+    CONSTRAINT tenant_database_check CHECK ((database <> ''::text))
 );
 
 ALTER TABLE access.tenant OWNER TO contextkeep_owner;
+
+CREATE TABLE access.this_database (
+    name text NOT NULL,
+    is_this boolean DEFAULT true NOT NULL,
+    CONSTRAINT this_database_is_this_check CHECK (is_this),
+    CONSTRAINT this_database_name_check CHECK ((name <> ''::text))
+);
+
+ALTER TABLE access.this_database OWNER TO contextkeep_owner;
 
 ALTER TABLE ONLY access.administrative_call
     ADD CONSTRAINT administrative_call_pkey PRIMARY KEY (tenant_id, id);
@@ -432,11 +490,20 @@ ALTER TABLE ONLY access.context_key
 ALTER TABLE ONLY access.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY access.residence
+    ADD CONSTRAINT residence_pkey PRIMARY KEY (tenant_id);
+
 ALTER TABLE ONLY access.tenant
     ADD CONSTRAINT tenant_name_key UNIQUE (name);
 
 ALTER TABLE ONLY access.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY access.this_database
+    ADD CONSTRAINT this_database_is_this_key UNIQUE (is_this);
+
+ALTER TABLE ONLY access.this_database
+    ADD CONSTRAINT this_database_pkey PRIMARY KEY (name);
 
 CREATE INDEX administrative_call_id ON access.administrative_call USING btree (tenant_id, call_id);
 
@@ -445,6 +512,8 @@ CREATE INDEX api_key_tenant ON access.api_key USING btree (tenant_id, created_at
 CREATE INDEX context_key_context ON access.context_key USING btree (tenant_id, context_id);
 
 CREATE INDEX context_key_expiry ON access.context_key USING btree (expires_at);
+
+CREATE INDEX tenant_elsewhere ON access.tenant USING btree (database) WHERE (database IS NOT NULL);
 
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
@@ -478,6 +547,9 @@ GRANT ALL ON FUNCTION access.end_context_keys(of_context_id uuid) TO contextkeep
 REVOKE ALL ON FUNCTION access.end_context_keys_of_user(of_user_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.end_context_keys_of_user(of_user_id text) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION access.enter(of_tenant uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.enter(of_tenant uuid) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION access.find_key(sha256 bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.find_key(sha256 bytea) TO contextkeep_service;
 
@@ -500,8 +572,15 @@ REVOKE ALL ON FUNCTION access.reach_of(of_key access.api_key) FROM PUBLIC;
 REVOKE ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION access.stay(of_tenant uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.stay(of_tenant uuid) TO contextkeep_service;
+
 GRANT SELECT ON TABLE access.administrative_call TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.migration TO contextkeep_service;
 
+GRANT SELECT ON TABLE access.residence TO contextkeep_service;
+
 GRANT SELECT ON TABLE access.tenant TO contextkeep_service;
+
+GRANT SELECT ON TABLE access.this_database TO contextkeep_service;

@@ -24,8 +24,6 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool
 
 Row = Any  # a named tuple of the statement's columns
-Connection = psycopg.AsyncConnection[Row]
-Configure = Callable[[Connection], Awaitable[None]]
 
 CONNECT_TIMEOUT_S = 5
 CANCEL_S_MAX = 2.0  # that Postgres may take to end a statement whose caller is gone
@@ -34,7 +32,13 @@ _WAIT_INTERVAL_S = 0.1  # psycopg's own
 
 
 class CancelledOnce(psycopg.AsyncConnection[Any]):
-    """psycopg's, but for what happens when who waits for it is cancelled."""
+    """psycopg's, but for what happens when who waits for it is cancelled.
+
+    Attributes:
+        is_home: It leads to the home database, where the keys are.
+    """
+
+    is_home = True
 
     async def wait(self, gen: PQGen[RV], interval: float = _WAIT_INTERVAL_S, timeout: float | None = None) -> RV:
         """Return what a generator of psycopg's comes to; all that is sent or read on the connection comes through here.
@@ -69,6 +73,10 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
                 self.pgconn.finish()
         with suppress(psycopg.Error, RuntimeError):  # its `finally` may read on, from what is closed
             gen.close()
+
+
+Connection = CancelledOnce
+Configure = Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
 
 
 async def is_alive(connection: Connection) -> bool:

@@ -26,6 +26,15 @@ _NOT_YET_GRANTED = {
 }
 
 
+_NOT_HERE = "CK001"  # as migration 0010 of `access` says it
+
+
+class LivesElsewhere(Unavailable):
+    """A database was asked for a tenant who does not live in it; nothing was done."""
+
+    reason = "TENANT_MOVING"
+
+
 class SchemaBehind(Unavailable):
     """The database lacks what this version needs; once it is migrated, the same call works."""
 
@@ -53,6 +62,10 @@ def translated(error: BaseException) -> Exception | None:
             return _behind()
         case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
             return _behind()
+        case psycopg.DatabaseError() if error.sqlstate == _NOT_HERE:
+            return LivesElsewhere(
+                "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
+            )
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")
         case pg.ProgramLimitExceeded():

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psycopg
 from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg.rows import tuple_row
 from psycopg.types import TypeInfo
 
-from service_runtime.postgres.connection import Connection
-
 _TYPE = "SELECT typname, oid, typarray FROM pg_type WHERE oid = to_regtype('halfvec')"
 
 
-async def take_half_vectors(connection: Connection) -> None:
+async def take_half_vectors(connection: psycopg.AsyncConnection[Any]) -> None:
     """Let a connection take and give `pgvector.HalfVector`, the only one of pgvector's types that we store.
 
     pgvector's own `take_half_vectors` asks for four types, in twelve round trips: as much work as to connect.

@@ -6,33 +6,34 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
-from uuid import UUID
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from service_runtime.auth import Principal
 from service_runtime.calls import remaining_s
-from service_runtime.metrics import Metrics
 from service_runtime.postgres.arrays import take_text_arrays
 from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, CancelledOnce, Configure, Connection, Row, is_alive
 from service_runtime.postgres.errors import translated, unavailable
 from service_runtime.postgres.roles import require_safe_role
 from service_runtime.postgres.statements import Parameters, execute, fetched
-from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, GIVING_WAY, Tenant
+from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, GIVING_WAY
 from service_runtime.postgres.watch import Watch
 
 READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 
 
-class Database:
-    """A pool of connections to one database, and one for health; made by `Database.open`."""
+class Pool:
+    """Connections to one database, and one for health; made by `Pool.open`.
+
+    Attributes:
+        answers: What the last look at its health said; True before the first.
+    """
 
     def __init__(self, pool: AsyncConnectionPool[Connection], for_health: AsyncConnectionPool[Connection]) -> None:
+        self.answers = True
         self._pool = pool
         self._for_health = for_health
         self._refusals = 0  # connections that could not be made, when one last could
@@ -48,7 +49,8 @@ class Database:
         name: str,
         configure: Configure | None = None,
         prepared_statements: bool = True,
-    ) -> AsyncIterator[Database]:
+        is_home: bool = True,
+    ) -> AsyncIterator[Pool]:
         """Open a pool, and close it on exit.
 
         Opening does not wait for Postgres: a server starts, says that it is not ready, and recovers by itself.
@@ -61,6 +63,7 @@ class Database:
             configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
             prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
                 that hands connections on must know of them.
+            is_home: It is the home database. Of others, connections are made when they are asked for.
 
         Raises:
             UnsafeRole: row-level security would not hold for the role.
@@ -75,7 +78,8 @@ class Database:
                 take_text_arrays(connection)
                 if configure is not None:
                     await configure(connection)
-            database._refusals = database._refusals_now()
+            opened._refusals = opened._refusals_now()
+            connection.is_home = is_home
 
         def pool(shown_as: str, *, size_min: int, size_max: int) -> AsyncConnectionPool[Connection]:
             return AsyncConnectionPool(
@@ -101,46 +105,16 @@ class Database:
             )
 
         # The one for health is made when it is asked for: commands have none.
-        database = cls(pool(name, size_min=1, size_max=connections_max), pool(f"{name}-health", size_min=0, size_max=1))
-        async with database._pool, database._for_health:
-            yield database
-
-    def show(self, metrics: Metrics) -> None:
-        """Let metrics read the pool."""
-        for name, key, meaning in (
-            ("contextkeep_postgres_connections", "pool_size", "Connections to Postgres"),
-            ("contextkeep_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
-            ("contextkeep_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
-        ):
-            metrics.watch(name, meaning, partial(self._read_pool, key))
-
-    def _read_pool(self, key: str) -> int:
-        return self._pool.get_stats().get(key, 0)
-
-    def of(self, principal: Principal, *, context_id: UUID | None = None) -> Tenant:
-        """Return the door to those of a tenant's rows that a principal may see: for all calls.
-
-        Args:
-            principal: Its bounds hold; and of what belongs to users, it sees what is its user's and what is nobody's.
-                Where the request may name a user, it is that of `Principal.acting_for`.
-            context_id: The context whose rows are meant. None: of rows that belong to contexts there are none.
-        """
-        return Tenant(
-            self.connection,
-            principal.tenant_id,
-            bounds=principal.bounds,
-            subject=f"={principal.user_id}",
-            context=str(context_id or ""),
-            sees_all_subjects=principal.sees_all_users,
+        opened = cls(
+            pool(name, size_min=1 if is_home else 0, size_max=connections_max),
+            pool(f"{name}-health", size_min=0, size_max=1),
         )
+        async with opened._pool, opened._for_health:
+            yield opened
 
-    def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to the rows of one tenant: for background work, which nobody called for.
-
-        What belongs to contexts or users is behind it only for statements that are `Across` them. What it waits for at
-        a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
-        """
-        return Tenant(self.connection, tenant_id, sees_all_subjects=True, gives_way=True)
+    def figure(self, key: str) -> int:
+        """Return one of the figures of the pool; see psycopg_pool."""
+        return self._pool.get_stats().get(key, 0)
 
     async def untenanted(
         self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
@@ -212,7 +186,7 @@ class Database:
             await pool.putconn(connection)  # it makes another in its place
 
     def _refusals_now(self) -> int:
-        return self._pool.get_stats().get("connections_errors", 0)
+        return self.figure("connections_errors")
 
     def _renew(self) -> None:
         """Hang up on all idle connections, and make new ones: one of them was found dead, and had not said so."""

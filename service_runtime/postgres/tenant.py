@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 from uuid import UUID
 
@@ -18,6 +20,7 @@ from contextkeep.errors import Aborted, PermissionDenied
 from service_runtime import tracing
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres.connection import Connection, Row
+from service_runtime.postgres.errors import LivesElsewhere
 from service_runtime.postgres.statements import Parameters, execute, fetched
 
 _T = TypeVar("_T")
@@ -36,28 +39,37 @@ _TRACED_AS = {"db.system.name": "postgresql"}
 # time, where Postgres has LLVM.
 _SET_LOCAL = """
 SELECT
-    set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
+    {tenant}, set_config('statement_timeout', %(timeout)s, true) AS timeout,
     set_config('plan_cache_mode', 'force_generic_plan', true) AS plans, set_config('jit', 'off', true) AS jit
 """
 # A statement that was made up for one call is planned for its values, and can only read.
 _SET_LOCAL_AD_HOC = """
 SELECT
-    set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
+    {tenant}, set_config('statement_timeout', %(timeout)s, true) AS timeout,
     set_config('plan_cache_mode', 'force_custom_plan', true) AS plans, set_config('jit', 'off', true) AS jit,
     set_config('transaction_read_only', 'on', true) AS read_only
 """
+_TENANT = "set_config('app.tenant', %(tenant_id)s, true) AS tenant"
+# Where there are many databases, this one says whether the tenant lives in it: what we remember may be old. The lock is
+# for whoever moves the tenant, who waits for those who have come before. Migration 0010 of `access` says the rest.
+_TENANT_WHO_LIVES_HERE = """set_config('app.tenant', CASE
+        (SELECT r.state FROM access.residence r WHERE r.tenant_id = %(tenant_id)s::uuid)
+        WHEN 'HERE' THEN %(tenant_id)s::uuid::text ELSE access.enter(%(tenant_id)s::uuid)
+    END, true) AS tenant, pg_advisory_xact_lock_shared(1634493815, uuid_hash(%(tenant_id)s::uuid)) IS NULL AS lock"""
 GIVING_WAY = f"set_config('lock_timeout', '{round(LOCK_TIMEOUT_S * 1000)}', true) AS lock_timeout"
 # What policies read beside the tenant; what is not said here reads as nothing, and hides what depends on it.
 _MORE = {
-    "bounds": ", set_config('app.bounds', %s, true) AS bounds",
-    "subject": ", set_config('app.subject', %s, true) AS subject",
-    "context": ", set_config('app.context', %s, true) AS context",
+    "bounds": ", set_config('app.bounds', %(bounds)s, true) AS bounds",
+    "subject": ", set_config('app.subject', %(subject)s, true) AS subject",
+    "context": ", set_config('app.context', %(context)s, true) AS context",
 }
 _TURN_TO = "SELECT set_config('app.context', %s, true) AS context"
 _ALL = "*"  # no id of a context, and no subject: those begin with "="
 _SNAPSHOT = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
-_SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
+_SET_LOCAL_OF_SEVERAL = (
+    f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %(timeout)s, true) AS idle_timeout"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +85,19 @@ class Across:
     subjects: bool = False  # all users', for a principal with `admin`; without it, those of the principal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residence:
+    """What to do where a tenant's rows are in one of many databases.
+
+    Attributes:
+        look_again: Called when the database refused the tenant: the next connection is to where it lives now.
+        lend_home: Lends a connection to the database where the keys are.
+    """
+
+    look_again: Callable[[], None]
+    lend_home: Lend
+
+
 class Tenant:
     """The two doors to one tenant's rows.
 
@@ -84,6 +109,7 @@ class Tenant:
         context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
         sees_all_subjects: Runs statements that are `Across` users.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
+        residence: None: there is one database, and nobody to ask whether the tenant lives in it.
     """
 
     def __init__(
@@ -96,13 +122,28 @@ class Tenant:
         context: str = "",
         sees_all_subjects: bool = False,
         gives_way: bool = False,
+        residence: Residence | None = None,
     ) -> None:
         self._lend = lend
         self.tenant_id = tenant_id
         self.bounds = bounds
         self._said = {"bounds": bounds, "subject": subject, "context": context}
         self._sees_all_subjects = sees_all_subjects
-        self._gives_way = f", {GIVING_WAY}" if gives_way else ""
+        self._gives_way = gives_way
+        self._residence = residence
+
+    @property
+    def may_live_elsewhere(self) -> bool:
+        """There are databases beside the one where the keys are."""
+        return self._residence is not None
+
+    def at_home(self) -> Tenant:
+        """Return the door to what the home database has of the tenant, wherever it lives: its keys."""
+        if self._residence is None:
+            return self
+        door = copy(self)
+        door._lend, door._residence = self._residence.lend_home, None
+        return door
 
     async def query(
         self, sql: str | Across, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
@@ -127,19 +168,18 @@ class Tenant:
             psycopg.IntegrityError: a constraint; only the store knows what it means.
         """
         statement, said = (sql, self._said) if isinstance(sql, str) else (sql.sql, self._said_across(sql))
-        more, values = self._more_settings(said)
-        settings = (_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL) + more
+        settings = self._settings(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, said)
 
         async def run() -> list[Row]:
             async with self._lend() as connection:
                 async with connection.pipeline():
-                    await connection.execute(settings.encode(), (*self._settings(), *values))
+                    await connection.execute(settings, {**said, **self._values()})
                     cursor = await execute(connection, statement, parameters, named=named, prepare=not ad_hoc)
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await fetched(cursor)
 
         with tracing.span("postgres query", **_TRACED_AS):
-            return await _once_more(run)
+            return await self._once_more(run)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
         """Run `work` in one transaction, and commit when it returns.
@@ -159,28 +199,35 @@ class Tenant:
         return await self._in_transaction(work, first=_SNAPSHOT)
 
     async def _in_transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"") -> _T:
-        more, values = self._more_settings(self._said)
-        settings = _SET_LOCAL_OF_SEVERAL + more
+        settings = self._settings(_SET_LOCAL_OF_SEVERAL, self._said)
 
         async def run() -> _T:
             async with self._lend() as connection, connection.transaction():
                 if first:
                     await connection.execute(first)
-                tenant_id, timeout_ms = self._settings()
-                await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *values))
-                return await work(Transaction(connection, self.tenant_id, bounds=self.bounds))
+                await connection.execute(settings, {**self._said, **self._values()})
+                return await work(Transaction(connection, self.tenant_id, bounds=self.bounds, door=self))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
+            return await self._once_more(run)
+
+    async def _once_more(self, run: Callable[[], Awaitable[_T]]) -> _T:
+        try:
             return await _once_more(run)
+        except LivesElsewhere:
+            if self._residence is None:
+                raise
+            self._residence.look_again()
+        return await _once_more(run)
 
-    def _settings(self) -> tuple[str, str]:
+    def _values(self) -> dict[str, str]:
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
-        return str(self.tenant_id), str(max(1, int(timeout_s * 1000)))
+        return {"tenant_id": str(self.tenant_id), "timeout": str(max(1, int(timeout_s * 1000)))}
 
-    def _more_settings(self, said: Mapping[str, str]) -> tuple[str, list[str]]:
-        """Return what is set besides, with its values; what is empty is not set."""
-        settings = "".join([_MORE[name] for name, value in said.items() if value])
-        return settings + self._gives_way, [value for value in said.values() if value]
+    def _settings(self, settings: str, said: Mapping[str, str]) -> bytes:
+        """Return the statement that begins a transaction; what is said and empty is not set."""
+        names = tuple([name for name, value in said.items() if value])
+        return _beginning(settings, names, asks=self._residence is not None, gives_way=self._gives_way)
 
     def _said_across(self, statement: Across) -> dict[str, str]:
         if statement.subjects and not self._sees_all_subjects:
@@ -192,10 +239,26 @@ class Tenant:
 class Transaction:
     """Statements of one transaction, of one tenant."""
 
-    def __init__(self, connection: Connection, tenant_id: UUID, *, bounds: str) -> None:
+    def __init__(self, connection: Connection, tenant_id: UUID, *, bounds: str, door: Tenant) -> None:
         self._connection = connection
+        self._door = door
         self.tenant_id = tenant_id
         self.bounds = bounds
+
+    @property
+    def is_at_home(self) -> bool:
+        """It is one of the home database, where the keys are."""
+        return self._connection.is_home
+
+    async def query_home(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        """Run one statement where the keys are, and return its rows.
+
+        In this transaction, if it is one of that database. Else in one of its own, of the same tenant and with the same
+        bounds, which is committed when this returns, whatever becomes of this one.
+        """
+        if self.is_at_home:
+            return await self.query(sql, parameters)
+        return await self._door.at_home().query(sql, parameters)
 
     async def turn_to(self, context_id: UUID) -> None:
         """Mean the rows of another context from here on, as a door to it would."""
@@ -204,6 +267,12 @@ class Transaction:
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""
         return await fetched(await execute(self._connection, sql, parameters, named=named))
+
+
+@lru_cache(maxsize=256)
+def _beginning(settings: str, names: tuple[str, ...], *, asks: bool, gives_way: bool) -> bytes:
+    more = "".join([_MORE[name] for name in names]) + (f", {GIVING_WAY}" if gives_way else "")
+    return f"{settings.format(tenant=_TENANT_WHO_LIVES_HERE if asks else _TENANT)}{more}".encode()
 
 
 async def _once_more(run: Callable[[], Awaitable[_T]]) -> _T:

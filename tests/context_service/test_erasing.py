@@ -438,7 +438,7 @@ async def test_a_kill_while_a_context_expires_goes_on(stack: Stack, steps: int, 
         return [Dying(stack.tenant, steps)]
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(erasing, "all_tenants", only)
+        patched.setattr(erasing, "reachable_tenants", only)
         await stack.eraser.erase_due()
     with pytest.raises(ContextNotFound):
         await stack.caller.texts(soon)

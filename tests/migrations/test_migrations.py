@@ -20,7 +20,14 @@ from tests.migrations.schema import FILES, dump
 
 EVERYTHING = [*entity_service.app.migrations(), *context_service.app.migrations()]
 # And each schema's `migration`. The services' role cannot read what is a context's key.
-TENANT_FREE = {"access.api_key", "access.context_key", "access.tenant", "context.mapping_revision"}
+TENANT_FREE = {
+    "access.api_key",
+    "access.context_key",
+    "access.residence",
+    "access.tenant",
+    "access.this_database",
+    "context.mapping_revision",
+}
 
 
 def one(version: int, text: str) -> Migration:

@@ -1,0 +1,119 @@
+"""Many databases, as an operator has them made: which are named, and which tenant lives where.
+
+The home database has the directory (`access.tenant.database`), and each database says who lives in it
+(`access.residence`). No two databases commit at once, so what is written in both is written in the order in which a
+kill in between leaves nobody in two of them, and doing it again goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import namedtuple_row
+
+from contextkeep.errors import FailedPrecondition
+from service_runtime.administration import administering
+from service_runtime.postgres import HOME
+
+_SAME_LOCK = 0x64617461  # "data"
+
+_IS_EMPTY = """
+SELECT NOT EXISTS (SELECT FROM access.api_key) AND NOT EXISTS (SELECT FROM access.context_key)
+    AND NOT EXISTS (SELECT FROM access.tenant WHERE name <> 'default' OR database IS NOT NULL) AS is_empty
+"""
+
+_SIZE = "SELECT pg_database_size(current_database()) AS bytes"
+
+_LIVES_ELSEWHERE = """
+WITH listed AS (UPDATE access.tenant SET database = %(database)s WHERE id = %(id)s)
+INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'GONE')
+ON CONFLICT (tenant_id) DO UPDATE SET state = 'GONE', until = NULL, changed_at = now()
+"""
+
+_LIVES_HERE = """
+WITH listed AS (
+    INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (id) DO UPDATE SET name = excluded.name
+)
+INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE')
+ON CONFLICT (tenant_id) DO UPDATE SET state = 'HERE', until = NULL, changed_at = now()
+"""
+
+
+class WrongDatabase(FailedPrecondition):
+    """A database is not what the settings say that it is."""
+
+    reason = "WRONG_DATABASE"
+
+
+class Databases:
+    """The home database and the others, as the owner of their tables.
+
+    Args:
+        home_url: URL of that role at home.
+        other_urls: The same of the others, by their names.
+    """
+
+    def __init__(self, home_url: str, other_urls: Mapping[str, str]) -> None:
+        self.urls = {HOME: home_url, **other_urls}
+
+    def url_of(self, name: str) -> str:
+        """Return the URL of a database.
+
+        Raises:
+            WrongDatabase: there is none of this name.
+        """
+        if name not in self.urls:
+            raise WrongDatabase(f"DATABASE_ADMIN_URLS names no database {name!r}")
+        return self.urls[name]
+
+    def claim(self, name: str) -> None:
+        """Let a database know its name, so that nobody takes it for another one; again is harmless.
+
+        Raises:
+            WrongDatabase: it has another name, is the home database, or has keys and tenants of its own.
+            CannotAdminister: it does not answer, or is not migrated.
+        """
+        with _connected(self.urls[HOME]) as home, _connected(self.url_of(name)) as other:
+            home.execute("SELECT pg_advisory_lock(%s)", (_SAME_LOCK,))
+            if not _one(other, "SELECT pg_try_advisory_lock(%s) AS free", (_SAME_LOCK,)).free:
+                raise WrongDatabase(f"{name} is the home database: DATABASE_ADMIN_URLS names others")
+            with other.transaction():
+                known = other.execute("SELECT name FROM access.this_database").fetchall()
+                if [row.name for row in known] == [name]:
+                    return
+                if known:
+                    raise WrongDatabase(f"the database that is named {name} is {known[0].name}")
+                if not _one(other, _IS_EMPTY).is_empty:
+                    raise WrongDatabase(f"{name} has keys or tenants of its own: it is a home database, or was one")
+                other.execute("INSERT INTO access.this_database (name) VALUES (%s)", (name,))
+                other.execute("DELETE FROM access.residence")
+                other.execute("DELETE FROM access.tenant")
+
+    def place(self, tenant_id: UUID, name: str, database: str) -> None:
+        """Let a tenant who has nothing yet live in a database; again is harmless."""
+        if database == HOME:
+            return
+        # The directory first: until the second step the tenant lives nowhere.
+        with _connected(self.urls[HOME]) as home:
+            home.execute(_LIVES_ELSEWHERE, {"id": tenant_id, "database": database})
+        with _connected(self.url_of(database)) as other:
+            other.execute(_LIVES_HERE, {"id": tenant_id, "name": name})
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each database has."""
+        found = {}
+        for name, url in self.urls.items():
+            with _connected(url) as connection:
+                found[name] = int(_one(connection, _SIZE).bytes)
+        return found
+
+
+def _connected(url: str) -> Any:
+    return administering(url, autocommit=True, row_factory=namedtuple_row)
+
+
+def _one(connection: psycopg.Connection[Any], sql: str, parameters: Any = None) -> Any:
+    return connection.execute(sql.encode(), parameters).fetchone()

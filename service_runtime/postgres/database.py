@@ -1,0 +1,239 @@
+"""The database, as all code but this package knows it: one, or many with each tenant in one of them.
+
+Then a tenant's statements go where it lives (`directory.py`). Which database that is nobody else has to know: keys, and
+all that has no tenant, are in the home database, and what runs over all tenants leaves out those of a database that
+does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from uuid import UUID
+
+from contextkeep.errors import ContextKeepError, Unavailable
+from service_runtime.auth import Principal
+from service_runtime.metrics import Metrics
+from service_runtime.postgres.connection import Configure, Connection, Row
+from service_runtime.postgres.directory import HOME, Directory
+from service_runtime.postgres.errors import unavailable
+from service_runtime.postgres.pool import Pool
+from service_runtime.postgres.statements import Parameters
+from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, Lend, Residence, Tenant
+
+_log = logging.getLogger("postgres")
+
+_TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
+_ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
+
+
+class Database:
+    """The home database and the others; made by `Database.open`.
+
+    Args:
+        home: Has the keys, the tenants, and those tenants who live in no other.
+        others: By name.
+    """
+
+    def __init__(self, home: Pool, others: Mapping[str, Pool]) -> None:
+        self._home = home
+        self._pools = {HOME: home, **others}
+        self._others = others
+        self._directory = Directory(home)
+        self._are_many = bool(others)  # if there is one, nothing is looked up, and nothing is checked
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        url: str,
+        *,
+        connections_max: int,
+        name: str,
+        others: Mapping[str, str] | None = None,
+        configure: Configure | None = None,
+        prepared_statements: bool = True,
+    ) -> AsyncIterator[Database]:
+        """Open the pools, and close them on exit; see `Pool.open`.
+
+        Args:
+            url: `postgresql://` URL of the home database, as the services' role.
+            connections_max: Connections to each database at most, besides one for health.
+            name: Shown in `pg_stat_activity`; with `-health` the one for health.
+            others: URLs of other databases by their names.
+            configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
+            prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
+                that hands connections on must know of them.
+
+        Raises:
+            UnsafeRole: row-level security would not hold for the role.
+        """
+        opening = partial(
+            Pool.open,
+            connections_max=connections_max,
+            name=name,
+            configure=configure,
+            prepared_statements=prepared_statements,
+        )
+        async with AsyncExitStack() as stack:
+            home = await stack.enter_async_context(opening(url))
+            pools = {
+                named: await stack.enter_async_context(opening(other, is_home=False))
+                for named, other in (others or {}).items()
+            }
+            yield cls(home, pools)
+
+    def show(self, metrics: Metrics) -> None:
+        """Let metrics read the pools, of all databases together; and of each other one, whether it answers."""
+        for name, key, meaning in (
+            ("contextkeep_postgres_connections", "pool_size", "Connections to Postgres"),
+            ("contextkeep_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
+            ("contextkeep_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
+        ):
+            metrics.watch(name, meaning, partial(self._figure, key))
+        if self._others:
+            metrics.watch_each(
+                "contextkeep_database_answers",
+                "1: the database answers; 0: its tenants are out",
+                {named: partial(_answers, pool) for named, pool in self._others.items()},
+                label="database",
+            )
+
+    def _figure(self, key: str) -> int:
+        return sum(pool.figure(key) for pool in self._pools.values())
+
+    def of(self, principal: Principal, *, context_id: UUID | None = None) -> Tenant:
+        """Return the door to those of a tenant's rows that a principal may see: for all calls.
+
+        Args:
+            principal: Its bounds hold; and of what belongs to users, it sees what is its user's and what is nobody's.
+                Where the request may name a user, it is that of `Principal.acting_for`.
+            context_id: The context whose rows are meant. None: of rows that belong to contexts there are none.
+        """
+        tenant_id = principal.tenant_id
+        return Tenant(
+            self._lending(tenant_id),
+            tenant_id,
+            bounds=principal.bounds,
+            subject=f"={principal.user_id}",
+            context=str(context_id or ""),
+            sees_all_subjects=principal.sees_all_users,
+            residence=self._residence(tenant_id),
+        )
+
+    def tenant(self, tenant_id: UUID) -> Tenant:
+        """Return the door to the rows of one tenant: for background work, which nobody called for.
+
+        What belongs to contexts or users is behind it only for statements that are `Across` them. What it waits for at
+        a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
+        """
+        return Tenant(
+            self._lending(tenant_id),
+            tenant_id,
+            sees_all_subjects=True,
+            gives_way=True,
+            residence=self._residence(tenant_id),
+        )
+
+    async def untenanted(
+        self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
+    ) -> list[Row]:
+        """Run one statement on tables of the home database that have no tenant, in a transaction of its own.
+
+        Raises:
+            Unavailable: Postgres does not answer, or what the statement needs is locked.
+        """
+        return await self._home.untenanted(sql, parameters, timeout_s=timeout_s)
+
+    async def everywhere(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        """Run one statement on tables without a tenant in each database, and return all rows.
+
+        A database that does not answer is left out, if it is not the home.
+
+        Raises:
+            Unavailable: the home database does not answer, or what the statement needs is locked there.
+        """
+        rows = await self._home.untenanted(sql, parameters)
+        for named, pool in self._others.items():
+            if not pool.answers:
+                continue
+            try:
+                rows += await pool.untenanted(sql, parameters)
+            except Unavailable as error:
+                _log.warning("database left out", extra={"database": named, "error": str(error)})
+        return rows
+
+    async def tenants(self, *, reachable: bool = False) -> list[Tenant]:
+        """Return what works on each tenant, in the order of their ids.
+
+        Args:
+            reachable: Leave out those of a database that did not answer when its health was last looked at.
+
+        Raises:
+            Unavailable: the home database does not answer.
+        """
+        found = []
+        for row in await self._home.untenanted(_TENANTS):
+            named = self._directory.remember(row.id, row.database)
+            if not reachable or ((pool := self._pools.get(named)) is not None and pool.answers):
+                found.append(self.tenant(row.id))
+        return found
+
+    async def healthy(self, sql: str) -> Mapping[str, Sequence[Row] | ContextKeepError]:
+        """Run the statement of a health check in each database; it does not wait for the connections of calls.
+
+        Returns:
+            What each answered, by its name, or why it did not. That of the home database is "".
+
+        Raises:
+            Unavailable: the home database does not answer.
+        """
+        asked = list(self._pools.items())
+        answers = await asyncio.gather(*(pool.healthy(sql) for _, pool in asked), return_exceptions=True)
+        found: dict[str, Sequence[Row] | ContextKeepError] = {}
+        for (named, pool), answer in zip(asked, answers, strict=True):
+            if isinstance(answer, BaseException) and (named == HOME or not isinstance(answer, ContextKeepError)):
+                raise answer
+            pool.answers = not isinstance(answer, BaseException)
+            found[named] = answer
+        return found
+
+    async def notice_others(self) -> None:
+        """Look whether there are other databases, if we were told of none: from then on, we refuse who lives in them.
+
+        Raises:
+            Unavailable: the home database does not answer.
+        """
+        if not self._are_many:
+            (row,) = await self._home.healthy(_ELSEWHERE)
+            if row.elsewhere:
+                _log.error("tenants live in other databases, and DATABASE_URLS names none: they are refused")
+                self._are_many = True
+
+    def _lending(self, tenant_id: UUID) -> Lend:
+        return partial(self._lend, tenant_id) if self._are_many else self._home.connection
+
+    def _residence(self, tenant_id: UUID) -> Residence | None:
+        if not self._are_many:
+            return None
+        return Residence(look_again=partial(self._directory.forget, tenant_id), lend_home=self._home.connection)
+
+    @asynccontextmanager
+    async def _lend(self, tenant_id: UUID) -> AsyncIterator[Connection]:
+        named = await self._directory.database_of(tenant_id)
+        pool = self._pools.get(named)
+        if pool is None:
+            raise Unavailable(
+                f"the tenant's database, {named}, is not in DATABASE_URLS of this process", dependency="postgres"
+            )
+        if not pool.answers and named != HOME:
+            raise unavailable()  # at once: health finds out when it answers again
+        async with pool.connection() as connection:
+            yield connection
+
+
+def _answers(pool: Pool) -> float:
+    return float(pool.answers)
