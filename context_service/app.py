@@ -7,6 +7,7 @@ function here: it opens what only it needs, makes its stores and rules, and give
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -64,6 +65,7 @@ from context_service.knowledge.consolidating import Consolidating
 from context_service.knowledge.definition_rows import DefinitionRows
 from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.document_rows import DocumentRows
+from context_service.knowledge.document_source import DocumentSource
 from context_service.knowledge.document_texts import DocumentTexts
 from context_service.knowledge.knowledge_bases import KnowledgeBases
 from context_service.knowledge.making import PageMaking
@@ -71,7 +73,9 @@ from context_service.knowledge.mcp_client import McpClient
 from context_service.knowledge.mcp_servers import McpServers
 from context_service.knowledge.memories import Memories
 from context_service.knowledge.memory_rows import MemoryRows
+from context_service.knowledge.memory_source import MemorySource
 from context_service.knowledge.page_rows import PageRows
+from context_service.knowledge.page_source import PageSource
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
 from context_service.knowledge.specialists import Specialists
@@ -114,8 +118,9 @@ from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.nearest import Nearest
 from context_service.retrieval.passage_vectors import PassageVectorMaking
-from context_service.retrieval.passages import BRAIN, CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages
+from context_service.retrieval.passages import BRAIN, CONTEXT, KNOWLEDGE_BASE, MEMORY, OF_USERS, WIKI, Passages, Scope
 from context_service.retrieval.vectors import VectorMaking, Worker
+from context_service.retrieval.verifying import Verifying
 from context_service.servicers.administration import AdministrationServicer
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_query import ContextQueryServicer
@@ -124,10 +129,14 @@ from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.knowledge import KnowledgeServicer
 from context_service.servicers.node_names import NodeNames
+from context_service.servicers.transfer import TransferServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
+from context_service.transfer.exporting import Exporting
+from context_service.transfer.importing import Importing
+from context_service.transfer.owed import Owed
 from context_service.windows import plugged
 from context_service.windows.accounts import Accounts
 from context_service.windows.checkpoint_rows import CheckpointRows
@@ -183,8 +192,9 @@ from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsSe
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.knowledge_pb2_grpc import add_KnowledgeServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
+from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from contextkeep.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition, NotFound
 from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator, Principal
@@ -197,7 +207,7 @@ from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.observing import observing
 from service_runtime.places import Places
-from service_runtime.postgres import Database, take_half_vectors
+from service_runtime.postgres import Database, Tenant, take_half_vectors
 from service_runtime.recent_calls import RecentCalls
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
@@ -288,7 +298,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         tools = _tools(ground, memory, history, contexts, windows)
         trail = AuditTrail(ground.database)
         administration = await _administration(ground, trail, limits, stack)
-        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration)
+        transfer = await _transfer(ground, limits, stack)
+        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration, transfer)
         recent = RecentCalls("context-service")
         services = [*(room.service for room in rooms), observing(recent)]
         ground.database.show(metrics)
@@ -931,6 +942,40 @@ async def _administration(
         full_name="contextkeep.context.v1.Administration",
         add=partial(add_AdministrationServicer_to_server, servicer),
         checks=[ground.schema_ready],
+    )
+    return _Room(servicer, service)
+
+
+async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _Room[TransferServicer]:
+    """Begin to clear up behind imports with which nobody goes on."""
+    settings, database, count = ground.settings, ground.database, ground.tokens.count
+    verifying = Verifying(database, ground.passages, [MemorySource(count), PageSource(count), DocumentSource(count)])
+
+    async def mend(tenant: Tenant, user_id: str) -> None:
+        door = database.tenant(tenant.tenant_id)
+        scopes = [Scope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
+        for scope_id in scopes:
+            with contextlib.suppress(NotFound):  # the user has none of that kind
+                await verifying.run([door], scope_id=scope_id, mend=True, on_progress=lambda _: None)
+
+    importing = Importing(
+        database,
+        writer=BlobWriter(ground.storage, lease_s=settings.upload_lease_s),
+        provider=ground.storage.provider,
+        graph=ground.graph,
+        limits=limits,
+        owed=Owed(embeds_texts=ground.embedder is not None),
+        mend=mend,
+        nesting_max=settings.json_nesting_max,
+    )
+    await stack.enter_async_context(background.running(importing.keep_clearing(settings.sweep_interval_s)))
+    service = Service(
+        full_name="contextkeep.context.v1.Transfer",
+        add=partial(
+            add_TransferServicer_to_server,
+            servicer := TransferServicer(Exporting(database, ground.storage, ground.graph), importing),
+        ),
+        checks=[ground.schema_ready, ground.storage.check],
     )
     return _Room(servicer, service)
 

@@ -25,6 +25,7 @@ from service_runtime.connections import Connection
 
 _DEPENDENCY = "entity-service"
 _CHANGES = 500  # of a page
+_ROW_KINDS = ("nodes", "edges", "embeddings", "envelopes")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Direction = Literal["out", "in", "both"]
@@ -97,6 +98,14 @@ class WholeNode(NamedTuple):
     agent_bundle_id: str
     version: int
     is_archived: bool
+
+
+class GraphLines(NamedTuple):
+    """Some rows of a whole graph, as lines, and where it goes on behind them."""
+
+    lines: bytes
+    resume_token: str
+    counts: dict[str, int]  # of rows, by kind
 
 
 class GraphChange(NamedTuple):
@@ -319,6 +328,33 @@ class EntityGraph:
             for change in response.changes
         ]
         return GraphChanges(changes, response.next_place, response.has_more)
+
+    async def names(self) -> list[str]:
+        """Return the graphs that have nodes, and are the caller's."""
+        async with self._as_caller() as client, aclosing(client.list_graphs()) as graphs:
+            return [graph.graph_name async for graph in graphs]
+
+    async def lines(self, graph_name: str, resume_token: str) -> AsyncGenerator[GraphLines, None]:
+        """Yield a whole graph as lines, in pages, from the begin or behind one of them.
+
+        Raises:
+            InvalidPageToken: the token is of another graph.
+        """
+        request = pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
+        async with self._as_caller() as client, aclosing(client.stream("ExportGraph", request)) as pages:
+            async for page in pages:
+                counts = {kind: getattr(page, kind) for kind in _ROW_KINDS if getattr(page, kind)}
+                yield GraphLines(page.lines, page.resume_token, counts)
+
+    async def put_lines(self, graph_name: str, lines: bytes) -> dict[str, tuple[int, int]]:
+        """Write lines of a graph, and return how many rows of each kind were written, and how many were there.
+
+        Raises:
+            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; what is before its batch is written.
+        """
+        async with self._as_caller() as client:
+            done = await client.import_graph(lines, graph_name=graph_name)
+        return {kind: (getattr(done, kind).written, getattr(done, kind).existed) for kind in _ROW_KINDS}
 
     async def call(self, rpc: str, request: Message) -> Any:
         """Make a unary call as the caller and return its answer.

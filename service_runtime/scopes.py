@@ -31,6 +31,7 @@ _ADMIN = frozenset(
         *("UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
         *("ListKeys", "CreateKey", "RevokeKey", "ListAdministrativeCalls", "GetUsage"),
+        *("ExportArchive", "ImportArchive", "GetImport"),
     }
 )
 _OPERATES = frozenset(

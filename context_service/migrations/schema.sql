@@ -214,6 +214,27 @@ $$;
 
 ALTER FUNCTION context.move_embedding() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.number_behind(of_table text, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    sequence regclass;
+    reached bigint;
+BEGIN
+    IF of_table NOT IN ('action', 'knowledge_document', 'memory', 'wiki_page_version', 'wm_record') OR seq > 4503599627370496 THEN
+        RAISE EXCEPTION 'no number of that table' USING ERRCODE = 'numeric_value_out_of_range';
+    END IF;
+    sequence := pg_get_serial_sequence('context.' || of_table, 'seq');
+    EXECUTE format('SELECT last_value FROM %s', sequence) INTO reached;
+    IF reached < seq THEN
+        PERFORM setval(sequence, seq + 10000);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION context.number_behind(of_table text, seq bigint) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.owed_work(asking_id uuid) RETURNS TABLE(kind text, owed bigint, failed bigint, oldest_at timestamp with time zone, last_error text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -860,6 +881,25 @@ ALTER TABLE context.facet ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE context.import (
+    tenant_id uuid NOT NULL,
+    import_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'RUNNING'::text NOT NULL,
+    imported_by text NOT NULL,
+    offset_bytes bigint DEFAULT 0 NOT NULL,
+    pieces bigint DEFAULT 0 NOT NULL,
+    seal bytea DEFAULT '\x'::bytea NOT NULL,
+    manifest jsonb DEFAULT '{}'::jsonb NOT NULL,
+    report jsonb DEFAULT '{}'::jsonb NOT NULL,
+    open_context_id uuid,
+    open_context json,
+    CONSTRAINT import_state_check CHECK ((state = ANY (ARRAY['RUNNING'::text, 'DONE'::text, 'GIVEN_UP'::text])))
+);
+
+ALTER TABLE context.import OWNER TO contextkeep_owner;
 
 CREATE TABLE context.job (
     tenant_id uuid NOT NULL,
@@ -1813,6 +1853,9 @@ ALTER TABLE ONLY context.erasure
 ALTER TABLE ONLY context.facet
     ADD CONSTRAINT facet_pkey PRIMARY KEY (tenant_id, page_id, is_put, slug);
 
+ALTER TABLE ONLY context.import
+    ADD CONSTRAINT import_pkey PRIMARY KEY (tenant_id, import_id);
+
 ALTER TABLE ONLY context.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (tenant_id, id);
 
@@ -1995,6 +2038,10 @@ CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasur
 
 CREATE UNIQUE INDEX facet_seq ON context.facet USING btree (tenant_id, seq);
 
+CREATE INDEX import_age ON context.import USING btree (tenant_id, updated_at);
+
+CREATE UNIQUE INDEX import_open ON context.import USING btree (tenant_id, open_context_id) WHERE (open_context_id IS NOT NULL);
+
 CREATE UNIQUE INDEX knowledge_base_id ON context.knowledge_base USING btree (tenant_id, base_id);
 
 CREATE UNIQUE INDEX knowledge_document_list ON context.knowledge_document USING btree (tenant_id, base_id, seq);
@@ -2158,6 +2205,8 @@ CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELEC
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.facet AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.import AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.job AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
@@ -2351,6 +2400,8 @@ ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.facet ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.import ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.job ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.knowledge_base ENABLE ROW LEVEL SECURITY;
@@ -2472,6 +2523,8 @@ CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(c
 CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.facet USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.import USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.job USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2605,6 +2658,9 @@ GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkee
 REVOKE ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION context.number_behind(of_table text, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.number_behind(of_table text, seq bigint) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION context.owed_work(asking_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.owed_work(asking_id uuid) TO contextkeep_service;
 
@@ -2644,6 +2700,8 @@ GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.facet TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.import TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.job TO contextkeep_service;
 

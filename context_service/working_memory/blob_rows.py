@@ -16,7 +16,7 @@ import psycopg
 
 from context_service.blobs.storage import Digest
 from contextkeep.errors import Unavailable
-from service_runtime.postgres import Tenant, Transaction
+from service_runtime.postgres import Across, Tenant, Transaction
 
 _T = TypeVar("_T")
 
@@ -139,6 +139,17 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     return blob_id if published else None
 
 
+async def hold_content(
+    transaction: Transaction, *, provider: str, sha256: bytes, size_bytes: int
+) -> UUID | None:
+    """Return the live blob that has this content, held for a record; None: there is none."""
+    content = {"tenant_id": transaction.tenant_id, "provider": provider, "sha256": sha256, "size_bytes": size_bytes}
+    for row in await transaction.query(_HOLD_SAME_CONTENT, content):
+        same_id: UUID = row.id
+        return same_id
+    return None
+
+
 async def give_up(door: Tenant | Transaction, blob_id: UUID) -> bool:
     """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
     return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
@@ -171,8 +182,15 @@ async def forget(tenant: Tenant, blob_id: UUID) -> None:
     await tenant.query(_FORGET, (tenant.tenant_id, blob_id))
 
 
-async def publishing(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+async def publishing(
+    tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None
+) -> _T:
     """Run a transaction that publishes a blob, again while twins make the same content live before it.
+
+    Args:
+        tenant: Whose.
+        work: What is done in it.
+        across: As of `Tenant.transaction`.
 
     Raises:
         Unavailable: they do so each time.
@@ -180,7 +198,7 @@ async def publishing(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]
     """
     for _ in range(_PUBLISH_ATTEMPTS):
         try:
-            return await tenant.transaction(work)
+            return await tenant.transaction(work, across=across)
         except SameContent:
             continue
     raise Unavailable("the same content is being written and removed; try again", dependency="postgres")

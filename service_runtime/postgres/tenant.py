@@ -181,25 +181,31 @@ class Tenant:
         with tracing.span("postgres query", **_TRACED_AS):
             return await self._once_more(run)
 
-    async def transaction(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+    async def transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None) -> _T:
         """Run `work` in one transaction, and commit when it returns.
 
         It runs a second time after a deadlock or a serialisation failure, so it must have no effect of its own.
 
+        Args:
+            work: What is to be done.
+            across: All of its statements look as far as this one.
+
         Raises:
             Whatever `work` raises, after a rollback; and the errors of `query`.
         """
-        return await self._in_transaction(work)
+        return await self._in_transaction(work, across=across)
 
-    async def snapshot(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+    async def snapshot(self, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None) -> _T:
         """Run `work`, whose statements write nothing and see all rows as they are at one moment; see `transaction`.
 
         Rows that were removed stay stored until it returns: it should be short.
         """
-        return await self._in_transaction(work, first=_SNAPSHOT)
+        return await self._in_transaction(work, first=_SNAPSHOT, across=across)
 
-    async def _in_transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"") -> _T:
-        settings = self._settings(_SET_LOCAL_OF_SEVERAL, self._said)
+    async def _in_transaction(
+        self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"", across: Across | None = None
+    ) -> _T:
+        settings = self._settings(_SET_LOCAL_OF_SEVERAL, self._said_across(across) if across else self._said)
 
         async def run() -> _T:
             async with self._lend() as connection, connection.transaction():

@@ -100,6 +100,12 @@ class ChecksumMismatch(InvalidArgument):
     reason = "CHECKSUM_MISMATCH"
 
 
+class ArchiveRefused(InvalidArgument):
+    """An archive is malformed, damaged, or has what cannot be stored: `piece` in the metadata. What came before it is written."""
+
+    reason = "ARCHIVE_REFUSED"
+
+
 class SubjectRequired(InvalidArgument):
     """What the call is about belongs to users: `subject_user_id` must name one, unless the key has a user."""
 
@@ -290,6 +296,12 @@ class JobNotFound(NotFound):
     reason = "JOB_NOT_FOUND"
 
 
+class ImportNotFound(NotFound):
+    """No import of your tenant has the id, or it was too long ago."""
+
+    reason = "IMPORT_NOT_FOUND"
+
+
 class McpServerNotFound(NotFound):
     """There is no MCP server with this id."""
 
@@ -431,6 +443,12 @@ class LogMoved(Aborted):
     """
 
     reason = "LOG_MOVED"
+
+
+class ImportMoved(Aborted):
+    """The import is at another byte of the archive than the call begins with: `offset_bytes` in the metadata."""
+
+    reason = "IMPORT_MOVED"
 
 
 class FailedPrecondition(ContextKeepError):

@@ -23,6 +23,11 @@ export class ChecksumMismatch extends InvalidArgument {
   static override readonly reason: string = "CHECKSUM_MISMATCH";
 }
 
+/** An archive is malformed, damaged, or has what cannot be stored: `piece` in the metadata. What came before it is written. */
+export class ArchiveRefused extends InvalidArgument {
+  static override readonly reason: string = "ARCHIVE_REFUSED";
+}
+
 /** What the call is about belongs to users: `subject_user_id` must name one, unless the key has a user. */
 export class SubjectRequired extends InvalidArgument {
   static override readonly reason: string = "SUBJECT_REQUIRED";
@@ -179,6 +184,11 @@ export class JobNotFound extends NotFound {
   static override readonly reason: string = "JOB_NOT_FOUND";
 }
 
+/** No import of your tenant has the id, or it was too long ago. */
+export class ImportNotFound extends NotFound {
+  static override readonly reason: string = "IMPORT_NOT_FOUND";
+}
+
 /** There is no MCP server with this id. */
 export class McpServerNotFound extends NotFound {
   static override readonly reason: string = "MCP_SERVER_NOT_FOUND";
@@ -289,6 +299,11 @@ export class CompileUnderWay extends Aborted {
 /** The log has messages behind the one that the caller knows as its last. Nothing was done. */
 export class LogMoved extends Aborted {
   static override readonly reason: string = "LOG_MOVED";
+}
+
+/** The import is at another byte of the archive than the call begins with: `offset_bytes` in the metadata. */
+export class ImportMoved extends Aborted {
+  static override readonly reason: string = "IMPORT_MOVED";
 }
 
 /** The state forbids it, and trying again does not help. */

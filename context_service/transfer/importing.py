@@ -1,0 +1,741 @@
+"""Putting in: an archive, piece by piece, into the tenant of whoever calls.
+
+Pieces are taken together until they are a mebibyte; their rows, and how far the import is by them, are one transaction.
+So a cut costs no more than that, or one file. What is there and equal is present, what is there and other a conflict.
+
+A context is there for nobody before its header is, and that is written behind all else of it. One that is there already
+is compared and left alone, whole: a row more in its log would be one too many. The rows of a context do not say whose
+they are, or which context they are of: the header does, for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from context_service.blobs.storage import Declared
+from context_service.graph import EntityGraph
+from context_service.knowledge.page import compared, names_of
+from context_service.knowledge.page_rows import Owner, scope_of
+from context_service.retrieval.passages import MEMORY, Scope
+from context_service.transfer import archive, import_rows, rows
+from context_service.transfer.archive import FORMAT, Piece
+from context_service.transfer.exporting import check_unbound
+from context_service.transfer.import_rows import Run
+from context_service.transfer.owed import Owed
+from context_service.transfer.rows import ALL, Column, Columns
+from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, FIRST, RECORDS, RECORDS_WITH_FILE, Table
+from context_service.working_memory import blob_rows
+from context_service.working_memory.tenant_limits import Limits, TenantLimits
+from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
+from contextkeep.errors import (
+    ArchiveRefused,
+    ContextKeepError,
+    ImportMoved,
+    ImportNotFound,
+    InvalidArgument,
+    LimitExceeded,
+)
+from service_runtime import background
+from service_runtime.auth import Principal
+from service_runtime.calls import raise_if_cancelled
+from service_runtime.documents import beside_the_loop, parse_json
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import all_tenants
+
+_log = logging.getLogger("transfer")
+
+TOGETHER_BYTES = 1024 * 1024  # of pieces that are one transaction
+_TOGETHER = 100
+CONFLICTS_TOLD = 100
+_SHA256_CHARS = 64
+_OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
+_UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are ours, and large
+
+Mend = Callable[[Tenant, str], Awaitable[None]]  # makes the index anew of what is users' and of knowledge bases
+
+
+class Importing:
+    """Writes archives, for administrators.
+
+    Args:
+        database: Where rows go.
+        writer: Writes files.
+        provider: Where they go.
+        graph: Where graphs go.
+        limits: Of the tenants.
+        owed: What is owed behind what is written.
+        mend: Lets what is users' be found by words: all, or one user's.
+        nesting_max: Of a document.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        writer: BlobWriter,
+        provider: str,
+        graph: EntityGraph,
+        limits: Limits,
+        owed: Owed,
+        mend: Mend,
+        nesting_max: int,
+    ) -> None:
+        self._database = database
+        self._writer = writer
+        self._provider = provider
+        self._graph = graph
+        self._limits = limits
+        self._owed = owed
+        self._mend = mend
+        self._nesting_max = nesting_max
+
+    async def get(self, import_id: UUID, *, principal: Principal) -> Run:
+        """Return an import, as far as it is.
+
+        Raises:
+            ImportNotFound: there is none.
+            PermissionDenied: the principal is bound.
+        """
+        check_unbound(principal)
+        run = await import_rows.read(self._database.of(principal), import_id)
+        if run is None:
+            raise ImportNotFound("there is no such import", import_id=import_id)
+        return run
+
+    async def run(
+        self, import_id: UUID | None, chunks: AsyncGenerator[bytes, None], *, principal: Principal, offset_bytes: int
+    ) -> Run:
+        """Write an archive, or the rest of one, and return what it came to.
+
+        Args:
+            import_id: By which it is gone on with. None: nothing is written, and all of it checked and compared.
+            chunks: The bytes, cut anywhere.
+            principal: Whose tenant.
+            offset_bytes: Where in the archive they begin.
+
+        Raises:
+            PermissionDenied: the principal is bound.
+            ImportMoved: the import is at another byte.
+            ArchiveRefused: a piece is malformed, or holds what cannot be stored.
+            LimitExceeded, BlobTooLarge, StorageFull: as of any write.
+        """
+        check_unbound(principal)
+        tenant = self._database.of(principal)
+        run = Run(import_id=None)
+        if import_id is not None:
+            await import_rows.start(tenant, import_id, imported_by=principal.subject)
+            run = await import_rows.read(tenant, import_id) or run
+        if run.state != "RUNNING" or run.offset_bytes != offset_bytes:
+            raise _moved(run)
+        work = _Import(
+            run,
+            tenant,
+            await rows.columns(tenant),
+            await self._limits.of(principal),
+            provider=self._provider,
+            owed=self._owed,
+            nesting_max=self._nesting_max,
+        )
+        coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes)
+        async with aclosing(coming):
+            await self._take(work, coming)
+        if not work.run.report.get("ended"):
+            raise_if_cancelled()
+            raise ArchiveRefused(
+                f"the archive breaks off behind piece {work.run.pieces - 1}: go on at byte {work.run.offset_bytes}",
+                piece=work.run.pieces,
+                offset_bytes=work.run.offset_bytes,
+            )
+        if import_id is not None:
+            scope = work.run.manifest["scope"]
+            if scope["kind"] in ("tenant", "user"):
+                await self._mend(tenant, scope["id"] if scope["kind"] == "user" else "")
+            await work.finish()
+        return work.run
+
+    async def _take(self, work: _Import, coming: AsyncGenerator[Piece, None]) -> None:
+        async for piece in coming:
+            if work.run.report.get("ended") or work.has_end:
+                raise piece.refused("there is something behind the end")
+            if piece.kind == "blob":
+                await work.write()
+                await self._file(work, piece, coming)
+            elif piece.kind == "graph":
+                await work.write()
+                await self._lines(work, piece)
+            else:
+                await work.add(piece)
+        await work.write()
+
+    async def _lines(self, work: _Import, piece: Piece) -> None:
+        """Write lines of a graph: the Entity Service knows what it has already."""
+        name = piece.says.get("graph")
+        if not isinstance(name, str) or work.run.open_context is not None or not work.run.manifest:
+            raise piece.refused("lines of a graph have no place here")
+        counts: dict[str, tuple[int, int]] = {}
+        if work.run.import_id is not None:
+            try:
+                counts = await self._graph.put_lines(name, piece.data)
+            except (InvalidArgument, LimitExceeded) as error:
+                raise piece.refused(error.message) from error
+        await work.add(piece, counts)
+
+    async def _file(self, work: _Import, first: Piece, coming: AsyncGenerator[Piece, None]) -> None:
+        """Write a file, and the records that come behind it, in one transaction: as an upload does."""
+        sha256, size_bytes = _file_said(first)
+        if work.run.open_context is not None or not work.run.manifest:
+            raise first.refused("a file has no place here")
+        last = [first]
+        bytes_of = _bytes_of(first, coming, last)
+        declared = Declared(size_bytes=size_bytes, sha256=sha256)
+        work.limits.check_blob(size_bytes)
+        async with aclosing(bytes_of):
+            if work.run.import_id is None or await work.has_file(sha256, size_bytes):
+                async for _ in bytes_of:
+                    pass  # the same content is here, or nothing is to be written
+                return
+            try:
+                async with self._writer.written(
+                    work.tenant, bytes_of, declared=declared, size_bytes_max=work.limits.blob_bytes_max
+                ) as written:
+                    piece = await anext(coming, None)
+                    if piece is None or piece.kind != "rows" or piece.says.get("table") != RECORDS.name:
+                        raise (piece or last[-1]).refused("behind a file comes its record, and there is none")
+                    await work.write_with_file(piece, written)
+            except ContextKeepError as error:
+                if error.reason in ("SIZE_MISMATCH", "CHECKSUM_MISMATCH"):
+                    raise last[-1].refused(error.message) from error
+                raise
+
+    async def keep_clearing(self, interval_s: float) -> None:
+        """Give up imports with which nobody goes on, until cancelled."""
+        while True:
+            await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
+            try:
+                for tenant in await all_tenants(self._database):
+                    if cleared := await import_rows.clear(self._database, tenant.tenant_id):
+                        _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
+            except ContextKeepError as error:
+                _log.warning("clearing failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("clearing failed")  # the next pass may do better
+
+
+def _moved(run: Run) -> ImportMoved:
+    why = "the import is at another byte" if run.state == "RUNNING" else "the import has ended"
+    return ImportMoved(
+        f"{why}: see GetImport", offset_bytes=run.offset_bytes, state=run.state, import_id=run.import_id or ""
+    )
+
+
+def _file_said(piece: Piece) -> tuple[bytes, int]:
+    """Return the SHA-256 and the size of the file that a piece is of.
+
+    Raises:
+        ArchiveRefused: it does not say them.
+    """
+    sha256, size = piece.says.get("sha256"), piece.says.get("size")
+    if isinstance(piece.says.get("blob"), dict):
+        sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
+    if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
+        raise piece.refused("it does not say which file it is of")
+    try:
+        return bytes.fromhex(sha256), size
+    except ValueError:
+        raise piece.refused("it does not say which file it is of") from None
+
+
+async def _bytes_of(
+    first: Piece, coming: AsyncGenerator[Piece, None], last: list[Piece]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of a file, from its first piece to its last.
+
+    Args:
+        first: The first one.
+        coming: The others.
+        last: Has, at the end, the piece that came last.
+
+    Raises:
+        ArchiveRefused: another piece comes in between.
+    """
+    said = _file_said(first)
+    at, piece = 0, first
+    while True:
+        if piece.kind != "blob" or _file_said(piece) != said or piece.says.get("at") != at:
+            raise piece.refused("the file breaks off")
+        at += len(piece.data)
+        last[:] = [piece]
+        yield piece.data
+        if at >= said[1]:
+            return
+        following = await anext(coming, None)
+        if following is None:
+            raise piece.refused("the file breaks off")
+        if not following.data:
+            raise following.refused("the file breaks off")
+        piece = following
+
+
+class _Import:
+    """An import under way: pieces that wait for their transaction, and how far it is.
+
+    Args:
+        run: How far it is.
+        tenant: Whose.
+        known: The columns of the tables.
+        limits: Of the tenant.
+        provider: Where files are.
+        owed: What is owed behind what is written.
+        nesting_max: Of a document.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        tenant: Tenant,
+        known: Columns,
+        limits: TenantLimits,
+        *,
+        provider: str,
+        owed: Owed,
+        nesting_max: int,
+    ) -> None:
+        self.run = run
+        self.tenant = tenant
+        self.limits = limits
+        self.has_end = False
+        self._known = known
+        self._provider = provider
+        self._owed = owed
+        self._nesting_max = nesting_max
+        self._waiting: list[tuple[Piece, Mapping[str, tuple[int, int]]]] = []
+        self._waiting_bytes = 0
+
+    async def add(self, piece: Piece, counts: Mapping[str, tuple[int, int]] | None = None) -> None:
+        """Take a piece, and write those that wait when they are enough."""
+        self.has_end = piece.kind == "end"
+        self._waiting.append((piece, counts or {}))
+        self._waiting_bytes += len(piece.data)
+        if self._waiting_bytes >= TOGETHER_BYTES or len(self._waiting) >= _TOGETHER:
+            await self.write()
+
+    async def write(self) -> None:
+        """Write the pieces that wait, in one transaction; if one is refused, those before it.
+
+        Raises:
+            ArchiveRefused, LimitExceeded: of the first that is refused.
+        """
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        if not waiting:
+            return
+        refused: list[int] = []
+
+        async def work(transaction: Transaction, count: int) -> Run:
+            run = copy.deepcopy(self.run)
+            for place, (piece, counts) in enumerate(waiting[:count]):
+                try:
+                    await self._apply(transaction, run, piece, counts)
+                except (ArchiveRefused, LimitExceeded):
+                    refused.append(place)
+                    raise
+            await self._save(transaction, run)
+            return run
+
+        try:
+            self.run = await self._transaction(lambda transaction: work(transaction, len(waiting)))
+        except (ArchiveRefused, LimitExceeded):
+            if refused and refused[-1]:
+                self.run = await self._transaction(lambda transaction: work(transaction, refused[-1]))
+            raise
+
+    async def write_with_file(self, piece: Piece, written: WrittenBlob) -> None:
+        """Make a file live and write its records, in one transaction.
+
+        Raises:
+            ArchiveRefused: the records are of another file, or cannot be stored.
+            UploadExpired: the sweeper has taken the file.
+        """
+        if _file_said(piece) != (written.digest.sha256, written.digest.size_bytes):
+            raise piece.refused("the record is of another file than the one before it")
+
+        async def work(transaction: Transaction) -> Run:
+            run = copy.deepcopy(self.run)
+            live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
+            if live_id is None:
+                raise upload_expired()
+            await self._apply(transaction, run, piece, {})
+            _count(run, "blob", written=1)
+            await blob_rows.release(transaction, [live_id], grace_s=0)  # unless a record points to it by now
+            await self._save(transaction, run)
+            return run
+
+        self.run = await blob_rows.publishing(self.tenant, work, across=ALL)
+
+    async def has_file(self, sha256: bytes, size_bytes: int) -> bool:
+        """Say whether the tenant has the same content here."""
+
+        async def work(transaction: Transaction) -> bool:
+            held = await blob_rows.hold_content(
+                transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
+            )
+            return held is not None
+
+        return bool(await self._transaction(work))
+
+    async def finish(self) -> None:
+        """Say that all is done."""
+
+        async def work(transaction: Transaction) -> Run:
+            run = replace(self.run, state="DONE")
+            await self._save(transaction, run, pieces_before=self.run.pieces)
+            return run
+
+        self.run = await self._transaction(work)
+
+    async def _transaction(self, work: Callable[[Transaction], Awaitable[Any]]) -> Any:
+        return await self.tenant.transaction(work, across=ALL)
+
+    async def _save(self, transaction: Transaction, run: Run, *, pieces_before: int | None = None) -> None:
+        if run.import_id is None:
+            return
+        before = self.run.pieces if pieces_before is None else pieces_before
+        if not await import_rows.save(transaction, run, pieces_before=before):
+            raise _moved(run)
+
+    async def _apply(
+        self, transaction: Transaction, run: Run, piece: Piece, counts: Mapping[str, tuple[int, int]]
+    ) -> None:
+        """Do what a piece says.
+
+        Raises:
+            ArchiveRefused: it cannot be done.
+        """
+        try:
+            if piece.number == 0 or piece.kind == "manifest":
+                _manifest(run, piece)
+            elif piece.kind == "rows":
+                await self._rows(transaction, run, piece)
+            elif piece.kind == "context":
+                await self._begin_context(transaction, run, piece)
+            elif piece.kind == "context_end":
+                await self._end_context(transaction, run, piece)
+            elif piece.kind == "graph":
+                for kind, (written, existed) in counts.items():
+                    _count(run, f"graph.{kind}", written=written, present=existed)
+            elif piece.kind == "end":
+                if run.open_context is not None:
+                    raise piece.refused(f"context {run.context_id} breaks off")
+                run.report["left_out"] = _left_out(piece)
+                run.report["ended"] = True
+        except psycopg.IntegrityError as error:
+            raise piece.refused(
+                f"a value breaks the rule {error.diag.constraint_name or error.diag.column_name or 'of a column'}"
+            ) from error
+        except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex) as error:
+            raise piece.refused("a value cannot be stored") from error
+        except InvalidArgument as error:
+            if isinstance(error, ArchiveRefused):
+                raise
+            raise piece.refused(error.message) from error
+        run.pieces, run.offset_bytes, run.seal = piece.number + 1, piece.end_bytes, piece.seal
+
+    async def _rows(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        table = CARRIED.get(str(piece.says.get("table")))
+        if table is None or table is CONTEXT:
+            raise piece.refused("no such table can be imported")
+        is_of_context = table.name in _OF_CONTEXT
+        if is_of_context != (run.open_context is not None):
+            raise piece.refused("rows of a context stand between its header and its end, and no others do")
+        if is_of_context and piece.says.get("context") != run.context_id:
+            raise piece.refused("rows of another context than the one whose header came")
+        if run.is_there == "erased":
+            return
+        names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
+        given: dict[str, Any] = _given(run) if is_of_context else {}
+        if table is RECORDS and "blob" in piece.says:
+            table = RECORDS_WITH_FILE
+            sha256, size_bytes = _file_said(piece)
+            given = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
+            if run.import_id is not None:
+                given["blob_id"] = await blob_rows.hold_content(
+                    transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
+                )
+                if given["blob_id"] is None:
+                    raise piece.refused("its file did not come, and is not here")
+        only = run.import_id is None or run.is_there == "there"
+        if table.name == RECORDS.name:
+            await self._room(transaction, parsed, given)
+        if run.import_id is None and is_of_context and not run.is_there:  # nothing of it can be there
+            _count(run, table.name, written=len(parsed))
+            return
+        if not only:
+            self._owed.prepare(table, parsed)
+        if table.name == "wiki_page":
+            names = [*names, "scope_id"]
+            for row in parsed:
+                row["scope_id"] = str(scope_of(transaction.tenant_id, row["owner_user_id"]).id)
+        if table.numbered and not only:
+            await rows.number_behind(transaction, table, max(_whole(piece, row) for row in parsed))
+        put = await rows.put(
+            transaction,
+            table,
+            self._known,
+            names,
+            orjson.dumps(parsed).decode(),
+            count=len(parsed),
+            given=given,
+            compare_only=only,
+        )
+        if run.is_there == "there":  # of a context that is there, no row is written: one that lacks is another one
+            conflicts = [*put.conflicts, *[(0, "different")] * put.written]
+            put = rows.Put(written=0, present=put.present, conflicts=conflicts)
+        _count(run, table.name, written=put.written, present=put.present)
+        for place, why in put.conflicts:
+            _conflict(run, piece, table, parsed[place - 1] if place else {"context_id": run.context_id}, why)
+        if not only:
+            await self._owed.behind(transaction, table, parsed)
+            if table.name == "memory":
+                await self._count_memories(transaction, parsed)
+            elif table.name == "wiki_page":
+                await self._name_pages(transaction, run, piece, parsed)
+
+    def _parsed(self, piece: Piece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+        """Return what each row says, and the rows.
+
+        Raises:
+            ArchiveRefused: a row is malformed, or says what no row of the table does.
+        """
+        allowed = {one.name: one for one in rows.carried(table, self._known)}
+        documents = [one for one in allowed.values() if one.is_document]
+        found: list[dict[str, Any]] = []
+        names: list[str] = []
+        for number, line in enumerate(archive.lines_of(piece), 1):
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                raise piece.refused("it is not JSON", line=number) from None
+            if not isinstance(row, dict):
+                raise piece.refused("it is no object", line=number)
+            if not names:
+                names = list(row)
+                self._check_names(piece, table, allowed, names)
+            elif row.keys() != set(names):
+                raise piece.refused("it has other members than the first", line=number)
+            for one in documents:
+                self._check_document(piece, table, one, row.get(one.name), number)
+            found.append(row)
+        if not found:
+            raise piece.refused("it has no rows")
+        return names, found
+
+    def _check_names(self, piece: Piece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
+        for name in names:
+            if name not in allowed:
+                raise piece.refused(f"no row of the table may say {name[:100]!r}", line=1)
+        lacking = [name for name in (*table.rest_of_key, *(["seq"] if table.numbered else [])) if name not in names]
+        if lacking:
+            raise piece.refused(f"its rows do not say {lacking[0]!r}", line=1)
+
+    def _check_document(self, piece: Piece, table: Table, one: Column, text: object, line: int) -> None:
+        if text is None:
+            return
+        if not isinstance(text, str):
+            raise piece.refused(f"{one.name} is no text of a document", line=line)
+        try:
+            if table.name in _UNCHECKED:
+                orjson.loads(text)
+            else:
+                parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)
+        except (orjson.JSONDecodeError, InvalidArgument, LimitExceeded) as error:
+            raise piece.refused(f"{one.name} is no document: {error}", line=line) from None
+
+    async def _begin_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        if run.open_context is not None:
+            raise piece.refused(f"context {run.context_id} breaks off")
+        said = dict(piece.says, rows=1)
+        names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=said), CONTEXT)
+        _check_header(piece, header)
+        if header["context_id"] != piece.says.get("context"):
+            raise piece.refused("it is the header of another context than it says")
+        run.open_context = header
+        run.is_there = await import_rows.there(transaction, header["context_id"])
+        if not run.is_there:
+            if run.import_id is None:
+                _count(run, CONTEXT.name, written=1)
+            return
+        if run.is_there == "erased":
+            _conflict(run, piece, CONTEXT, header, "erased")
+            return
+        put = await rows.put(
+            transaction,
+            CONTEXT,
+            self._known,
+            names,
+            orjson.dumps([header]).decode(),
+            count=1,
+            given={},
+            compare_only=True,
+        )
+        _count(run, CONTEXT.name, present=put.present)
+        for _, why in put.conflicts:
+            _conflict(run, piece, CONTEXT, header, why)
+
+    async def _end_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:
+        if run.open_context is None or piece.says.get("context") != run.context_id:
+            raise piece.refused("it ends a context that has no header")
+        header, is_there = run.open_context, run.is_there
+        run.open_context, run.is_there = None, ""
+        if is_there or run.import_id is None:
+            return
+        context_id = header["context_id"]
+        if not await import_rows.reached(transaction, context_id) <= header["last_seq"] <= import_rows.NUMBER_MAX:
+            raise piece.refused("its messages go further than its header says")
+        put = await self._header(transaction, header)
+        if put.conflicts and header.get("only_id") is not None:  # the id elsewhere is another context's here
+            _conflict(run, piece, CONTEXT, header, "taken")
+            put = await self._header(transaction, {**header, "only_system": None, "only_id": None})
+        if not put.written:
+            raise ImportMoved("the context was made meanwhile; begin the import again", context_id=context_id)
+        await import_rows.agree(transaction, context_id)
+        _count(run, CONTEXT.name, written=1)
+
+    async def _header(self, transaction: Transaction, header: dict[str, Any]) -> rows.Put:
+        one = orjson.dumps([header]).decode()
+        return await rows.put(transaction, CONTEXT, self._known, list(header), one, count=1, given={})
+
+    async def _room(self, transaction: Transaction, records: list[dict[str, Any]], given: Mapping[str, Any]) -> None:
+        """Refuse records for which the tenant has no room; those that are here already take none.
+
+        Raises:
+            LimitExceeded: it has not that much left; or a content is larger than it may be.
+        """
+        ids = [str(row["id"]) for row in records]
+        here = await self._owed.here(transaction, ids)
+        new = [row for row in records if row["id"] not in here]
+        size_bytes = 0
+        for row in new:
+            content = row.get("content") or row.get("content_text") or ""
+            if not isinstance(content, str):
+                continue
+            if "size_bytes" not in given:
+                self.limits.check_content("content", content)
+            size_bytes += given.get("size_bytes", len(content.encode()))
+        if new:
+            await self.limits.take_room(transaction, records=len(new), size_bytes=size_bytes)
+
+    async def _count_memories(self, transaction: Transaction, memories: list[dict[str, Any]]) -> None:
+        users = sorted({str(row["owner_user_id"]) for row in memories})
+        scopes = [Scope.of_user(MEMORY, transaction.tenant_id, user).id for user in users]
+        await self._owed.count_memories(transaction, users, scopes)
+
+    async def _name_pages(self, transaction: Transaction, run: Run, piece: Piece, pages: list[dict[str, Any]]) -> None:
+        """Give pages the names by which they are found: slugs and aliases, as this tenant knows them."""
+        for page in await self._owed.pages(transaction, [str(row["page_id"]) for row in pages]):
+            owner = Owner(
+                tenant_id=transaction.tenant_id,
+                user_id=page.owner_user_id,
+                app_id=page.app_id,
+                agent_bundle_id=page.agent_bundle_id,
+            )
+            ids = [owner.name_id(name) for name in names_of(compared(page.slug), page.aliases)]
+            if not await self._owed.name_page(transaction, page, ids):
+                _conflict(run, piece, CARRIED["wiki_page"], {"page_id": str(page.page_id)}, "taken")
+
+
+def _manifest(run: Run, piece: Piece) -> None:
+    """Read what an archive says of itself.
+
+    Raises:
+        ArchiveRefused: it is none that can be read here.
+    """
+    if piece.number or piece.kind != "manifest":
+        raise piece.refused("an archive begins with its manifest, and has one")
+    try:
+        said = orjson.loads(piece.data)
+        scope = said["scope"]
+        is_known = said["format"] == FORMAT
+        if scope["kind"] not in ("tenant", "context", "user", "graph") or not isinstance(scope["id"], str):
+            raise ValueError("no scope")
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        raise piece.refused("the manifest is malformed") from None
+    if not is_known:
+        raise piece.refused(f"the archive has another format than {FORMAT}: a newer release wrote it")
+    if len(piece.data) > archive.LINE_BYTES_MAX:
+        raise piece.refused("the manifest is too large")
+    run.manifest = said
+    run.report = {"rows": {}, "conflicts": [], "left_out": []}
+
+
+def _check_header(piece: Piece, header: Mapping[str, Any]) -> None:
+    """Refuse a header that does not say what all rows of its context get from it.
+
+    Raises:
+        ArchiveRefused: it is malformed.
+    """
+    texts = ("owner_user_id", "app_id", "agent_bundle_id")
+    ancestors = header.get("ancestors")
+    try:
+        ids = [str(UUID(one)) for one in ancestors] if isinstance(ancestors, list) else []
+        is_whole = ids[-1:] == [header["context_id"]] and all(isinstance(header.get(one), str) for one in texts)
+    except (ValueError, AttributeError, TypeError):
+        is_whole = False
+    if not is_whole or type(header.get("last_seq")) is not int:
+        raise piece.refused("the header of a context is malformed")
+
+
+def _given(run: Run) -> dict[str, Any]:
+    assert run.open_context is not None, "rows of a context have its header"
+    header = run.open_context
+    return {
+        "context_id": header["context_id"],
+        "ancestors": [UUID(one) for one in header["ancestors"]],
+        **{name: header[name] for name in ("owner_user_id", "app_id", "agent_bundle_id")},
+    }
+
+
+def _left_out(piece: Piece) -> list[str]:
+    try:
+        said = orjson.loads(piece.data)["left_out"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise piece.refused("the end is malformed") from None
+    if not isinstance(said, list) or len(said) > CONFLICTS_TOLD or not all(isinstance(one, str) for one in said):
+        raise piece.refused("the end is malformed")
+    return [one[:500] for one in said]
+
+
+def _whole(piece: Piece, row: Mapping[str, Any]) -> int:
+    if type(row["seq"]) is not int:
+        raise piece.refused("seq is no whole number")
+    seq: int = row["seq"]
+    return seq
+
+
+def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflicts: int = 0) -> None:
+    counts = run.report["rows"].setdefault(table, [0, 0, 0])
+    for place, more in enumerate((written, present, conflicts)):
+        counts[place] += more
+
+
+def _conflict(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    _count(run, table.name, conflicts=1)
+    if len(run.report["conflicts"]) < CONFLICTS_TOLD:
+        key = {name: row[name] for name in (*table.key, "context_id") if name in row}
+        if run.context_id:
+            key["context_id"] = run.context_id
+        told = {"table": table.name, "key": orjson.dumps(key).decode()[:1000], "why": why, "piece": piece.number}
+        run.report["conflicts"].append(told)
+
+
+def report_of(run: Run) -> Mapping[str, Any]:
+    """Return the report of an import that may not have begun."""
+    return {"rows": {}, "conflicts": [], "left_out": [], **run.report}
