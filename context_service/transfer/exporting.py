@@ -224,7 +224,7 @@ class Exporting:
             place.part, place.at = place.part + 1, []
         if place.part == len(parts):
             counts = dict(sorted(place.counts.items()))
-            said = {"finished_at": datetime.now(UTC).isoformat(), "counts": counts, "left_out": TOLD}
+            said = {"finished_at": _now(), "counts": counts, "left_out": TOLD}
             place.part += 1
             yield place.piece("end", orjson.dumps(said) + b"\n"), True
 
@@ -249,7 +249,7 @@ class Exporting:
             "release": __version__,
             "schema": {"context": row.version},
             "scope": {"kind": scope.kind, "id": scope.id},
-            "begun_at": datetime.now(UTC).isoformat(),
+            "begun_at": _now(),
         }
         return place.piece("manifest", orjson.dumps(said) + b"\n")
 
@@ -524,6 +524,10 @@ class _Reading:
         (row,) = await transaction.query(_WINDOWS_NOW, (transaction.tenant_id, context_id))
         state: str = row.state
         return state
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _where_of(table: Table) -> str:

@@ -148,7 +148,11 @@ class Importing:
         )
         coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes)
         async with aclosing(coming):
-            await self._take(work, coming)
+            try:
+                await self._take(work, coming)
+            except ArchiveRefused:
+                await work.write()  # what came whole before it
+                raise
         if not work.run.report.get("ended"):
             raise_if_cancelled()
             raise ArchiveRefused(

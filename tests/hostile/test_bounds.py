@@ -49,7 +49,7 @@ OF_TENANTS = {
     *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
     *("ApproveMcpTool", "UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
     *OF_STORED_KEYS,
-    *("GetUsage", "GetRecentCalls"),
+    *("GetUsage", "GetRecentCalls", "ExportArchive", "ImportArchive", "GetImport"),
     *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
     "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
 }

@@ -67,6 +67,7 @@ PROMISED = {
         ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
         ListTenants SetTenantLimits ListBackgroundWork RetryBackgroundWork StartJob GetJob ListJobs
     """,
+    "contextkeep.context.v1.Transfer": "ExportArchive ImportArchive GetImport",
     "contextkeep.context.v1.Observing": "GetRecentCalls",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

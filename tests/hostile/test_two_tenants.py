@@ -42,6 +42,7 @@ MADE = re.compile(
     r"|(?<=resume_token: \")[\w-]+"
     r"|(?<=place: \")[\w-]+"
     r"|(?<=_at\\\":\\\")[\d:.TZ-]+"  # in what a tool answers
+    r"|(?<=seal\\\":\\\")[0-9a-f]{64}"  # of the pieces of an archive, which say times
 )
 # A number that is 0 has no line; calls that are counted are one more with each.
 COUNTED = re.compile(r"^\s*(seq|duration_us|duration_ms): \d+\n|^minutes \{\n(  .*\n)*\}\n?", re.MULTILINE)

@@ -17,6 +17,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.transfer.archive import FIRST_SEAL, sealed
 from contextkeep.context.v1 import administration_pb2 as administration
 from contextkeep.context.v1 import agents_pb2 as agents
 from contextkeep.context.v1 import chat_history_pb2 as history
@@ -31,6 +32,7 @@ from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import observing_pb2 as observing
 from contextkeep.context.v1 import specialists_pb2 as specialists
 from contextkeep.context.v1 import tools_pb2 as tools
+from contextkeep.context.v1 import transfer_pb2 as transfer
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
@@ -91,6 +93,7 @@ class Things:
     erasure_id: str  # of one that is gone
     call_id: str  # of an administrator
     job_id: str
+    import_id: str
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -143,6 +146,7 @@ def invented() -> Things:
         erasure_id=str(new_id()),
         call_id=uuid.uuid4().hex,
         job_id=str(new_id()),
+        import_id=str(new_id()),
         request_id=str(new_id()),
     )
 
@@ -292,6 +296,9 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
+        "import_id": done("ImportArchive", _archive(str(new_id()), import_id=t.import_id))
+        .answers[0]
+        .imported.import_id,
         "blob_key": stored.blob_key,
         "upload_id": upload.upload.upload_id,
         "context_id": sent.context_id,
@@ -665,6 +672,29 @@ def _import(*lines: dict[str, object], **header: object) -> list[Message]:
     return [
         graph.ImportGraphRequest(header=graph.ImportHeader(**header)),  # type: ignore[arg-type]
         *[graph.ImportGraphRequest(lines=json.dumps(line).encode() + b"\n") for line in lines],
+    ]
+
+
+def _archive(context_id: str, **header: object) -> list[Message]:
+    """Return the import of an archive of a context without messages."""
+    said = {"context_id": context_id, "ancestors": [context_id], "last_said_at": "2026-01-01T00:00:00Z", "last_seq": 0}
+    owned = {"owner_user_id": "", "app_id": "", "agent_bundle_id": "", "created_by": "somebody"}
+    manifest = {"format": 1, "scope": {"kind": "context", "id": context_id}}
+    of: dict[str, object] = {"context": context_id}
+    made, seal = [], FIRST_SEAL
+    for number, (kind, says, data) in enumerate(
+        [
+            ("manifest", {}, json.dumps(manifest)),
+            ("context", {"table": "context", **of}, json.dumps({**said, **owned}) + "\n"),
+            ("context_end", of, ""),
+            ("end", {}, json.dumps({"left_out": []})),
+        ]
+    ):
+        one, seal = sealed(seal, {"piece": number, "kind": kind, **says}, data.encode())
+        made.append(one)
+    return [
+        transfer.ImportArchiveRequest(header=transfer.ImportArchiveHeader(**header)),  # type: ignore[arg-type]
+        transfer.ImportArchiveRequest(data=b"".join(made)),
     ]
 
 
@@ -1569,6 +1599,18 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "StartJob": lambda t: [administration.StartJobRequest(kind=administration.JOB_KIND_FSCK, quick=True, repair=True)],
     "GetJob": lambda t: [administration.GetJobRequest(job_id=t.job_id)],
     "ListJobs": lambda t: [administration.ListJobsRequest(page_size=1)],
+    "ExportArchive": lambda t: [
+        transfer.ExportArchiveRequest(scope=transfer.ArchiveScope(context_id=t.context_id)),
+        transfer.ExportArchiveRequest(scope=transfer.ArchiveScope(user_id=t.user_id)),
+        transfer.ExportArchiveRequest(scope=transfer.ArchiveScope(graph_name="second")),
+        transfer.ExportArchiveRequest(scope=transfer.ArchiveScope(tenant=True)),
+    ],
+    "ImportArchive": lambda t: [
+        _archive(t.context_id, dry_run=True),
+        _archive(t.context_id, import_id=t.import_id),
+        _archive(t.context_id, import_id=str(new_id())),
+    ],
+    "GetImport": lambda t: [transfer.GetImportRequest(import_id=t.import_id)],
     "PutMcpServer": lambda t: [
         mcp_servers.PutMcpServerRequest(server=_a_server(t.server_id, "another")),
         mcp_servers.PutMcpServerRequest(

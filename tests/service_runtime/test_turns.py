@@ -32,6 +32,7 @@ PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase AddDocu
 ApproveDefinition RetireDefinition GetDefinition ListDefinitions GetCompiledPage ListCompiledPages PutFacet
 ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
 ListTenants SetTenantLimits RetryBackgroundWork StartJob GetJob ListJobs GetRecentCalls
+ExportArchive ImportArchive GetImport
 PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
 PutSpecialist ListSpecialists DeleteSpecialist
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData

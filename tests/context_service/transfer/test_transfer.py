@@ -61,11 +61,14 @@ async def upload(caller: Caller, data: bytes, **fields: Any) -> str:
 
 def stored(stack: Stack, table: str, tenant_id: uuid.UUID, where: str = "true", *values: object) -> list[Any]:
     """Return the rows of a tenant, as a superuser reads them, without what is its own."""
-    own = "{tenant_id,blob_id,search,name_search,scope_id,text_state,passage_count}" if table != "passage" else "{tenant_id}"
+    own = (
+        "{tenant_id,blob_id,search,name_search,scope_id,text_state,passage_count}"
+        if table != "passage"
+        else "{tenant_id}"
+    )
     with psycopg.connect(stack.urls.superuser) as connection:
         rows = connection.execute(
-            f"SELECT to_jsonb(t) - '{own}'::text[] FROM context.{table} t WHERE tenant_id = %s AND {where}"
-            " ORDER BY 1",
+            f"SELECT to_jsonb(t) - '{own}'::text[] FROM context.{table} t WHERE tenant_id = %s AND {where} ORDER BY 1",
             (tenant_id, *values),
         )
         return [row for (row,) in rows]

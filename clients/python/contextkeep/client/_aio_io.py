@@ -17,7 +17,7 @@ import grpc
 
 from contextkeep.address import Address
 from contextkeep.client._base import Metadata, channel_credentials, channel_options, error_from, silence
-from contextkeep.client._files import OpenFile, PartFile, size_of
+from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, Source
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument
 
@@ -247,6 +247,42 @@ class Target:
     async def write(self, chunk: bytes) -> None:
         """Append bytes."""
         await _in_thread(self._file.write, chunk)
+
+    async def commit(self) -> None:
+        """Give the file its name."""
+        await _in_thread(self._file.commit)
+
+
+class KeptTarget:
+    """A file that is written in several goes, complete under its name after `commit`; see `KeptFile`."""
+
+    def __init__(self, path: str | os.PathLike[str], what: str) -> None:
+        self._file = KeptFile(path, what)
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how much of it is there."""
+        return self._file.size_bytes
+
+    @property
+    def resume_token(self) -> str:
+        """Return what goes on behind what is there; empty: nothing is."""
+        return self._file.resume_token
+
+    async def __aenter__(self) -> KeptTarget:
+        await _in_thread(self._file.open)
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await _in_thread(self._file.close)
+
+    async def write(self, chunk: bytes, resume_token: str) -> None:
+        """Append bytes; with a token, all that is there counts from now on."""
+        await _in_thread(self._file.write, chunk, resume_token)
+
+    async def back(self) -> None:
+        """Forget what came behind the last token."""
+        await _in_thread(self._file.back)
 
     async def commit(self) -> None:
         """Give the file its name."""

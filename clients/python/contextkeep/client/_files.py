@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import secrets
 import stat
@@ -128,3 +129,82 @@ class PartFile:
             finally:
                 self._part.unlink(missing_ok=True)
                 self._file = None
+
+
+class KeptFile:
+    """A file that is written in several goes: what is there of it stays beside its name until it is complete.
+
+    Beside it stands as how much of it counts, and what goes on behind that.
+
+    Args:
+        path: Of the file.
+        what: It is of: what is there of another is begun anew.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], what: str) -> None:
+        self._path = Path(path)
+        self._part = self._path.with_name(f"{self._path.name}.part")
+        self._note = self._path.with_name(f"{self._path.name}.part.json")
+        self._what = what
+        self._file: BinaryIO | None = None
+        self._kept_bytes = 0
+        self.size_bytes = 0
+        self.resume_token = ""
+
+    def open(self) -> None:
+        """Go on where the file is, or begin.
+
+        Raises:
+            OSError: it cannot be written there.
+        """
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads(self._note.read_text())
+            if said["what"] == self._what and self._part.stat().st_size >= said["bytes"]:
+                self._kept_bytes, self.resume_token = int(said["bytes"]), str(said["resume_token"])
+        self._file = self._part.open("r+b" if self._kept_bytes else "wb")
+        self.back()
+
+    def write(self, chunk: bytes, resume_token: str) -> None:
+        """Append bytes; with a token, all that is there counts from now on."""
+        assert self._file is not None
+        self._file.write(chunk)
+        self.size_bytes += len(chunk)
+        if resume_token:
+            self._file.flush()
+            self._kept_bytes, self.resume_token = self.size_bytes, resume_token
+            note = self._note.with_name(f"{self._note.name}.new")
+            note.write_text(json.dumps({"what": self._what, "bytes": self.size_bytes, "resume_token": resume_token}))
+            note.replace(self._note)
+
+    def back(self) -> None:
+        """Forget what came behind the last token."""
+        assert self._file is not None
+        self._file.seek(self._kept_bytes)
+        self._file.truncate()
+        self.size_bytes = self._kept_bytes
+
+    def commit(self) -> None:
+        """Give the file its name.
+
+        Raises:
+            OSError: the disk did not take all of it.
+        """
+        assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.close()
+        self._part.replace(self._path)
+        self._note.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the file; what is there of it stays, if it can be gone on with."""
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+        finally:
+            self._file = None
+            if not self._kept_bytes:
+                self._part.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ import grpc
 
 from contextkeep.address import Address
 from contextkeep.client._base import Metadata, channel_credentials, channel_options, error_from, silence
-from contextkeep.client._files import OpenFile, PartFile, size_of
+from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, Source
 from contextkeep.errors import ContextKeepError, InvalidArgument
 
@@ -299,6 +299,42 @@ class Target:
     def write(self, chunk: bytes) -> None:
         """Append bytes."""
         self._file.write(chunk)
+
+    def commit(self) -> None:
+        """Give the file its name."""
+        self._file.commit()
+
+
+class KeptTarget:
+    """A file that is written in several goes, complete under its name after `commit`; see `KeptFile`."""
+
+    def __init__(self, path: str | os.PathLike[str], what: str) -> None:
+        self._file = KeptFile(path, what)
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how much of it is there."""
+        return self._file.size_bytes
+
+    @property
+    def resume_token(self) -> str:
+        """Return what goes on behind what is there; empty: nothing is."""
+        return self._file.resume_token
+
+    def __enter__(self) -> KeptTarget:
+        self._file.open()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._file.close()
+
+    def write(self, chunk: bytes, resume_token: str) -> None:
+        """Append bytes; with a token, all that is there counts from now on."""
+        self._file.write(chunk, resume_token)
+
+    def back(self) -> None:
+        """Forget what came behind the last token."""
+        self._file.back()
 
     def commit(self) -> None:
         """Give the file its name."""

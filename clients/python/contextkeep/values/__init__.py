@@ -114,6 +114,7 @@ from contextkeep.values.records import (
 from contextkeep.values.specialists import Specialist
 from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
+from contextkeep.values.transfer import ExportedArchive, ImportConflict, ImportedArchive, ImportedRows, ImportState
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
 from contextkeep.values.wiki import PageSource, PageVersion, WikiPage
@@ -204,6 +205,7 @@ __all__ = [
     "Experience",
     "ExplainedHit",
     "ExplainedPack",
+    "ExportedArchive",
     "ExportedGraph",
     "Facet",
     "FacetSource",
@@ -214,8 +216,12 @@ __all__ = [
     "GraphCount",
     "HistoryEvent",
     "HitSource",
+    "ImportConflict",
+    "ImportState",
     "ImportanceWeights",
+    "ImportedArchive",
     "ImportedGraph",
+    "ImportedRows",
     "IndexState",
     "Job",
     "JobKind",

@@ -23,7 +23,7 @@ export class ChecksumMismatch extends InvalidArgument {
   static override readonly reason: string = "CHECKSUM_MISMATCH";
 }
 
-/** An archive is malformed, damaged, or has what cannot be stored: `piece` in the metadata. What came before it is written. */
+/** An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata; those before it are. */
 export class ArchiveRefused extends InvalidArgument {
   static override readonly reason: string = "ARCHIVE_REFUSED";
 }

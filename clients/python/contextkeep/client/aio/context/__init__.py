@@ -21,6 +21,7 @@ from contextkeep.client.aio.context.search import SearchCalls
 from contextkeep.client.aio.context.specialists import SpecialistCalls
 from contextkeep.client.aio.context.tasks import TaskCalls
 from contextkeep.client.aio.context.tools import ToolCalls
+from contextkeep.client.aio.context.transfer import TransferCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.client.aio.context.wiki import WikiCalls
 from contextkeep.client.aio.context.windows import WindowCalls
@@ -33,6 +34,7 @@ from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
+from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
@@ -57,6 +59,7 @@ class AsyncContextClient(
     ToolCalls,
     AdministrationCalls,
     OperationCalls,
+    TransferCalls,
     ObservingCalls,
 ):
     """Working memory, contexts and chat history.
@@ -103,6 +106,7 @@ class AsyncContextClient(
                 ContextQueryStub,
                 ToolsStub,
                 AdministrationStub,
+                TransferStub,
                 ObservingStub,
             ],
             root_certificates=root_certificates,

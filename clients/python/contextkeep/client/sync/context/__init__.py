@@ -22,6 +22,7 @@ from contextkeep.client.sync.context.search import SearchCalls
 from contextkeep.client.sync.context.specialists import SpecialistCalls
 from contextkeep.client.sync.context.tasks import TaskCalls
 from contextkeep.client.sync.context.tools import ToolCalls
+from contextkeep.client.sync.context.transfer import TransferCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
 from contextkeep.client.sync.context.wiki import WikiCalls
 from contextkeep.client.sync.context.windows import WindowCalls
@@ -34,6 +35,7 @@ from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
+from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
@@ -58,6 +60,7 @@ class ContextClient(
     ToolCalls,
     AdministrationCalls,
     OperationCalls,
+    TransferCalls,
     ObservingCalls,
 ):
     """Working memory, contexts and chat history.
@@ -104,6 +107,7 @@ class ContextClient(
                 ContextQueryStub,
                 ToolsStub,
                 AdministrationStub,
+                TransferStub,
                 ObservingStub,
             ],
             root_certificates=root_certificates,

@@ -1,0 +1,197 @@
+# Generated from aio/context/transfer.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Archives: a tenant, a context, a user or a graph, taken out and put in elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import closing
+
+from contextkeep.client import _messages as messages
+from contextkeep.client import _sync_io as io
+from contextkeep.client._messages import Id
+from contextkeep.client._tracing import ClientSpan
+from contextkeep.client._transfer import CHUNK_BYTES, OnProgress, Source
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import transfer_pb2 as pb
+from contextkeep.errors import ImportNotFound, Unavailable
+from contextkeep.ids import new_id
+from contextkeep.values import ExportedArchive, ImportedArchive
+
+
+class TransferCalls(Client):
+    """The RPCs of archives. All of them need the scope admin, and a key that is bound to nothing."""
+
+    def export_archive(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        tenant: bool = False,
+        context_id: Id | None = None,
+        user_id: str = "",
+        graph_name: str = "",
+        on_progress: OnProgress | None = None,
+    ) -> ExportedArchive:
+        """Take a tenant, a context, a user or a graph out into a file.
+
+        The file appears under its name when it is complete; until then it is beside it, as `….part`. An export that
+        broke off goes on there when it is called again, in another process too.
+
+        Args:
+            path: Where to; what is there is replaced.
+            tenant: All that the tenant has.
+            context_id: A context, with those that were forked from it.
+            user_id: What is a user's.
+            graph_name: A graph, with the records of its nodes.
+            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            PermissionDenied: the key lacks the scope, or is bound.
+            OSError: the file cannot be written.
+        """
+        scope = _scope(tenant, context_id, user_id, graph_name)
+        with io.KeptTarget(path, scope.SerializeToString().hex()) as target:
+            pages = self.export_archive_messages(scope, resume_token=target.resume_token)
+            with closing(pages):
+                for page in pages:
+                    if page.data:
+                        target.write(page.data, page.resume_token)
+                    else:
+                        target.back()
+                    if on_progress is not None:
+                        on_progress(target.size_bytes, None)
+            target.commit()
+        return ExportedArchive(str(path), target.size_bytes)
+
+    def export_archive_messages(
+        self, scope: pb.ArchiveScope, *, resume_token: str = ""
+    ) -> Generator[pb.ExportArchiveResponse, None, None]:
+        """Take something out and yield the generated messages, up to 1 MiB each.
+
+        A stream that breaks is opened again behind the last message that had a `resume_token`. What came since comes
+        again: a message that is empty, and has that token, says so before.
+
+        Raises:
+            InvalidPageToken: the token is malformed, or of something else.
+        """
+        request = pb.ExportArchiveRequest(scope=scope, resume_token=resume_token)
+        attempts = self._attempts(None)
+        while True:
+            pages = self._streamed("ExportArchive", request, attempts)
+            try:
+                with closing(pages):
+                    for page in pages:
+                        if page.resume_token:
+                            request.resume_token = page.resume_token
+                            attempts.succeeded()
+                            attempts = self._attempts(None)
+                        yield page
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                return
+            io.sleep(delay_s)
+            yield pb.ExportArchiveResponse(resume_token=request.resume_token)
+
+    def import_archive(
+        self,
+        source: io.UploadSource,
+        *,
+        import_id: Id | None = None,
+        dry_run: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> ImportedArchive:
+        """Put an archive into the tenant of the key, and return what it met.
+
+        What is there already is not written twice, so an import that broke off may simply be begun again. With its id
+        it goes on where it was, and what was sent is not sent again.
+
+        Args:
+            source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
+            import_id: A UUID, by which the import is known. None: a new one.
+            dry_run: Write nothing; check all of it, and say what would be written.
+            on_progress: Called with the bytes that are sent and, where known, all bytes.
+
+        Raises:
+            ArchiveRefused: a piece is malformed, or holds what cannot be stored; what came before it is written.
+            ImportMoved: another call goes on with the import, or it has ended.
+            PermissionDenied: the key lacks the scope, or is bound.
+            OSError: the source cannot be read.
+        """
+        opened = io.source_of(source)
+        named = "" if dry_run else messages.to_id(import_id) or str(new_id())
+        offset_bytes = self._reached(named) if import_id is not None and not dry_run else 0
+        attempts = self._attempts(None, may_repeat=opened.replayable)
+        while True:
+            header = pb.ImportArchiveHeader(import_id=named, offset_bytes=offset_bytes, dry_run=dry_run)
+            outgoing = _import_messages(header, opened, on_progress)
+            try:
+                with closing(outgoing), ClientSpan("ImportArchive", self._metadata) as span:
+                    answer: pb.ImportArchiveResponse = self._connection.upload(
+                        "ImportArchive",
+                        outgoing,
+                        idle_timeout_s=self._options.idle_timeout_s,
+                        metadata=span.metadata,
+                    )
+                return ImportedArchive.from_proto(answer.imported)
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            io.sleep(delay_s)
+            reached = 0 if dry_run else self._reached(named)
+            if reached > offset_bytes:
+                attempts.succeeded()
+                attempts = self._attempts(None)
+            offset_bytes = reached
+
+    def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
+        """Return how far an import is, and what it met.
+
+        Raises:
+            ImportNotFound: there is none, or it ended more than 30 days ago.
+        """
+        request = pb.GetImportRequest(import_id=messages.to_id(import_id))
+        response: pb.GetImportResponse = self.call("GetImport", request, timeout_s=timeout_s)
+        return ImportedArchive.from_proto(response.imported)
+
+    def _reached(self, import_id: str) -> int:
+        """Return at which byte an import goes on."""
+        try:
+            return (self.get_import(import_id)).offset_bytes
+        except ImportNotFound:
+            return 0
+
+
+def _scope(tenant: bool, context_id: Id | None, user_id: str, graph_name: str) -> pb.ArchiveScope:
+    scope = pb.ArchiveScope()
+    if tenant:
+        scope.tenant = True
+    elif context_id is not None:
+        scope.context_id = messages.to_id(context_id)
+    elif user_id:
+        scope.user_id = user_id
+    elif graph_name:
+        scope.graph_name = graph_name
+    return scope
+
+
+def _import_messages(
+    header: pb.ImportArchiveHeader, source: Source, on_progress: OnProgress | None
+) -> Generator[pb.ImportArchiveRequest, None, None]:
+    yield pb.ImportArchiveRequest(header=header)
+    sent_bytes, seen_bytes = header.offset_bytes, 0
+    pieces = source.open()
+    with closing(pieces):
+        for piece in pieces:
+            view = memoryview(piece).cast("B")
+            view, seen_bytes = view[max(0, header.offset_bytes - seen_bytes) :], seen_bytes + len(view)
+            for start in range(0, len(view), CHUNK_BYTES):
+                chunk = bytes(view[start : start + CHUNK_BYTES])
+                yield pb.ImportArchiveRequest(data=chunk)
+                sent_bytes += len(chunk)
+                if on_progress is not None:
+                    on_progress(sent_bytes, source.size_bytes)
