@@ -500,6 +500,8 @@ class _Import:
             given=given,
             compare_only=only,
         )
+        if table.numbered and "seq" not in table.key and not only:
+            put = await self._numbered_anew(transaction, run, piece, table, names, parsed, given, put)
         if run.is_there == "there":  # of a context that is there, no row is written: one that lacks is another one
             conflicts = [*put.conflicts, *[(0, "different")] * put.written]
             put = rows.Put(written=0, present=put.present, conflicts=conflicts)
@@ -512,6 +514,38 @@ class _Import:
                 await self._count_memories(transaction, parsed)
             elif table.name == "wiki_page":
                 await self._name_pages(transaction, run, piece, parsed)
+
+    async def _numbered_anew(
+        self,
+        transaction: Transaction,
+        run: Run,
+        piece: Piece,
+        table: Table,
+        names: list[str],
+        parsed: list[dict[str, Any]],
+        given: Mapping[str, Any],
+        put: rows.Put,
+    ) -> rows.Put:
+        """Write rows whose number another one has, with the next one: better that than not at all."""
+        taken = [place for place, why in put.conflicts if why == "taken"]
+        if not taken:
+            return put
+        again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken]
+        anew = await rows.put(
+            transaction,
+            table,
+            self._known,
+            [name for name in names if name != "seq"],
+            orjson.dumps(again).decode(),
+            count=len(again),
+            given=given,
+        )
+        still = {taken[place - 1] for place, _ in anew.conflicts}
+        for place in taken:
+            if place not in still:
+                _tell(run, piece, table, parsed[place - 1], "renumbered")
+        conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
+        return rows.Put(written=put.written + anew.written, present=put.present, conflicts=conflicts)
 
     def _parsed(self, piece: Piece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
         """Return what each row says, and the rows.
@@ -732,6 +766,10 @@ def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflict
 
 def _conflict(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
     _count(run, table.name, conflicts=1)
+    _tell(run, piece, table, row, why)
+
+
+def _tell(run: Run, piece: Piece, table: Table, row: Mapping[str, Any], why: str) -> None:
     if len(run.report["conflicts"]) < CONFLICTS_TOLD:
         key = {name: row[name] for name in (*table.key, "context_id") if name in row}
         if run.context_id:

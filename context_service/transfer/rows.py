@@ -215,7 +215,8 @@ def _cast(one: Column) -> str:
 def _put_sql(table: Table, said: tuple[Column, ...]) -> str:
     into = ", ".join(["tenant_id", *(one.name for one in said), *table.given])
     values = ", ".join(["%(tenant_id)s", *map(_cast, said), *table.given.values()])
-    unless = f" WHERE NOT {table.unless}" if table.unless else ""
+    has_number = any(one.name == "seq" for one in said)
+    unless = f" WHERE NOT {table.unless}" if table.unless and has_number else ""
     return f"""
         WITH put AS (
             INSERT INTO context.{table.name} ({into})
@@ -235,7 +236,8 @@ def _compare_sql(table: Table, said: tuple[Column, ...]) -> str:
     same_key = " AND ".join(
         f"t.{one} = {_cast(by_name[one]) if one in by_name else table.given[one]}" for one in table.key
     )
-    compared = [one for one in said if one.name not in table.changing and one.name not in table.key]
+    aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())  # a number may be another here
+    compared = [one for one in said if one.name not in aside]
     ours = ", ".join(
         f"t.{one.name}::text" if one.is_text and one.type != "jsonb" else f"t.{one.name}" for one in compared
     )

@@ -39,6 +39,7 @@ from tests.cli.test_help import examples, paths
 from tests.conftest import KEY, Addresses
 from tests.fakes.mcp_server import FakeMcp, fake_mcp
 
+ARCHIVE = Path(__file__).parents[1] / "context_service" / "transfer" / "archives" / "0.1.0.archive"
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 MAPPINGS = """
 app_id: shop
@@ -62,7 +63,7 @@ READING = re.compile(
 )
 
 # One runs until it is told to stop (tests/console), the other needs a framework (tests/adapters).
-SERVING = re.compile(r"contextkeep (console|import)\b")
+SERVING = re.compile(r"contextkeep (console\b|import --from)")
 
 of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path) if not SERVING.match(line)]
 of_docs = [
@@ -217,6 +218,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("plan.json").write_text('{"steps": []}')
     Path("vector.json").write_text("[1, 0]")
     Path("graph.ndjson").write_bytes(line)
+    for name in ("context.archive", "kept.archive"):
+        Path(name).write_bytes(ARCHIVE.read_bytes())
     Path("messages.ndjson").write_text('{"content": "Hello"}\n{"role": "assistant", "content": "Hi"}\n')
     Path("graph.ndjson.gz").write_bytes(gzip.compress(line))
 
@@ -233,7 +236,7 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
 
 @pytest.mark.parametrize(("command", "line"), of_helps)
 def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
-    first = ids["CONTEXT" if command.startswith(("context", "window")) else "SESSION"]
+    first = ids["CONTEXT" if command.startswith(("context", "window", "export")) else "SESSION"]
     second = ids["RECORD" if command.startswith(("wm", "kb")) else "TURN"]
     for number, one in enumerate(
         (

@@ -101,7 +101,7 @@ class ChecksumMismatch(InvalidArgument):
 
 
 class ArchiveRefused(InvalidArgument):
-    """An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata; those before it are."""
+    """An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata. Those before are."""
 
     reason = "ARCHIVE_REFUSED"
 

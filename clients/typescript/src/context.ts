@@ -1,6 +1,6 @@
 /** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { OperationCalls } from "./context/operations.js";
+import { TransferCalls } from "./context/transfer.js";
 
 export type { KeyFields } from "./context/administration.js";
 export type { ContextClientOptions } from "./context/app.js";
@@ -15,9 +15,10 @@ export type { QueryOptions } from "./context/query.js";
 export type { RecordFilter } from "./context/records.js";
 export type { SpecialistFields } from "./context/specialists.js";
 export type { TaskOptions } from "./context/tasks.js";
+export type { ArchivePart, ArchiveScope, ImportedArchive } from "./context/transfer.js";
 export type { NewUpload } from "./context/uploads.js";
 export type { PageName, PutPageOptions } from "./context/wiki.js";
 export type { WindowOptions } from "./context/windows.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends OperationCalls {}
+export class ContextClient extends TransferCalls {}

@@ -13,10 +13,13 @@ export type {
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
 export type {
+  ArchivePart,
+  ArchiveScope,
   ContextClientOptions,
   ContextFilter,
   ContextOptions,
   HistoryOptions,
+  ImportedArchive,
   KeyFields,
   KnowledgeBaseFields,
   McpApproval,

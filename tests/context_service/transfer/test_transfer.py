@@ -2,39 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import grpc
 import psycopg
 import pytest
 
+from context_service.transfer import exporting, import_rows
+from context_service.transfer.archive import Piece
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, LEFT_OUT
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, MessageInput, NodeInput
+from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from service_runtime.auth import ApiKeys
+from contextkeep.errors import ArchiveRefused, ContextNotFound, ImportMoved, InvalidPageToken, PermissionDenied
+from service_runtime.auth import Metadata, Principal, credential
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.clients.stack import running
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, cloned
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
 from tests.context_service.contexts import KEYS, Caller, an_id
 from tests.context_service.test_erasing import APP, Stack
-from tests.context_service.transfer.archives import counts, cut, export, joined, put
+from tests.context_service.transfer.archives import counts, cut, export, get, joined, messages, put
 
 PDF = bytes(range(256)) * 8192  # two MiB
 OF_CONTEXTS = [*(table.name for table in CONTEXT_ROWS), CONTEXT.name]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Opened(Stack):
+    addresses: Addresses
+    keys: dict[str, Principal]  # more may come
+
+
+class Keys:
+    """Knows keys that come while services run."""
+
+    def __init__(self, principals: dict[str, Principal]) -> None:
+        self._principals = principals
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        return self._principals[credential(metadata)]
+
+    async def find(self, secret: str) -> Principal | None:
+        return self._principals.get(secret)
+
+
 @pytest.fixture(scope="module")
-async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+    keys = {**KEYS, "books": APP}
     with cloned(postgres) as urls:
         async with (
-            running(urls.service, tmp_path_factory.mktemp("blobs"), callers=ApiKeys({**KEYS, "books": APP})) as at,
-            grpc.aio.insecure_channel(at.context) as channel,
+            running(urls.service, tmp_path_factory.mktemp("blobs"), callers=Keys(keys)) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
             Database.open(urls.service, connections_max=4, name="tests") as database,
         ):
-            yield Stack(channel=channel, database=database, urls=urls)
+            yield Opened(channel=channel, database=database, urls=urls, addresses=addresses, keys=keys)
 
 
 @pytest.fixture
@@ -49,14 +78,25 @@ def other(stack: Stack) -> Caller:
 
 
 async def upload(caller: Caller, data: bytes, **fields: Any) -> str:
-    async def messages() -> AsyncIterator[memory_pb.UploadBlobRequest]:
+    async def parts() -> AsyncIterator[memory_pb.UploadBlobRequest]:
         record = memory_pb.WMRecordInput(memory_type="file", name="paper.bin", **fields)
         yield memory_pb.UploadBlobRequest(header=memory_pb.UploadHeader(record=record))
         for start in range(0, len(data), 1 << 20):
             yield memory_pb.UploadBlobRequest(chunk=data[start : start + (1 << 20)])
 
-    answer = await WorkingMemoryStub(caller.channel).UploadBlob(messages(), metadata=caller.metadata)
+    answer = await WorkingMemoryStub(caller.channel).UploadBlob(parts(), metadata=caller.metadata)
     return str(answer.working_memory_id)
+
+
+async def begun(stack: Stack) -> str:
+    """Begin a context with a row in every table, and return it once nothing of it is owed any more."""
+    context_id = await stack.begun(an_id(), points=True)
+    async with asyncio.timeout(30):
+        while any(
+            one["state"] == "PENDING" for one in of_context(stack, PRINCIPAL.tenant_id, context_id)["message_record"]
+        ):
+            await asyncio.sleep(0.02)
+    return context_id
 
 
 def stored(stack: Stack, table: str, tenant_id: uuid.UUID, where: str = "true", *values: object) -> list[Any]:
@@ -92,7 +132,7 @@ def test_every_table_is_carried_or_left_out_for_a_reason(stack: Stack):
 
 
 async def test_a_context_is_the_same_in_another_tenant(stack: Stack, admin: Caller, other: Caller):
-    context_id = await stack.begun(an_id(), points=True)
+    context_id = await begun(stack)
     before = of_context(stack, PRINCIPAL.tenant_id, context_id)
     assert all(before.values()), "every table has a row"
 
@@ -128,3 +168,230 @@ async def test_pieces_that_were_changed_are_refused_by_their_checksum(admin: Cal
     with pytest.raises(Exception, match="ARCHIVE_REFUSED"):
         await put(other, bytes(archive))
     assert joined(await cut(await export(admin, context_id=sent.context_id)))
+
+
+async def test_what_is_a_users_is_the_same_in_another_tenant(stack: Stack, admin: Caller, other: Caller):
+    """And found there, by words and by names."""
+    user, bob = f"ada {an_id()}", stack.caller.of("runtime")
+    context_id = await bob.send("where is the harbour?", subject_user_id=user)
+    memory = await bob.call("RetainMemory", subject_user_id=user, memory={"text": "Ada lives by the harbour."})
+    said = {"title": "Harbours", "markdown": "# Harbours\nAda likes Rotterdam.", "aliases": ["ports"]}
+    await bob.call("PutPage", subject_user_id=user, page={**said, "memory_ids": [memory.memory.memory_id]})
+
+    archive = await export(admin, user_id=user)
+    done = counts(await put(other, archive))
+    assert done["memory"] == done["wiki_page"] == done["context"] == (1, 0, 0)
+    for table in ("memory", "memory_user", "wiki_page", "wiki_page_version", "wiki_citation", "message"):
+        mine, theirs = (
+            stored(stack, table, one.tenant_id, "owner_user_id = %s", user) for one in (PRINCIPAL, OTHER_PRINCIPAL)
+        )
+        assert mine == theirs and len(mine) == 1, table
+    found = await other.call("RecallMemories", subject_user_id=user, query="where does Ada live?")
+    assert [one.memory.text for one in found.memories] == ["Ada lives by the harbour."]
+    page = await other.call("GetPage", subject_user_id=user, slug="Ports")
+    assert page.page.markdown == said["markdown"]
+    assert await other.texts(context_id.context_id, subject_user_id=user) == ["where is the harbour?"]
+    assert not any(written or conflicts for written, _, conflicts in counts(await put(other, archive)).values())
+
+
+async def furnished(client: AsyncContextClient, graph: AsyncEntityClient) -> str:
+    """Give a tenant some of everything, and return a node."""
+    nodes = [NodeInput("Session", data={"n": n}) for n in range(3)]
+    await graph.write_graph(nodes, [EdgeInput(nodes[0].id, nodes[1].id, "Owns")])
+    await client.upload_blob(b"a file", name="file", memory_type="file", entity_node_id=nodes[0].id)
+    await client.insert_wm_record("text/plain", "note", content_text="a note", entity_node_id=nodes[1].id)
+    await client.put_agent("agent")
+    await client.put_specialist("specialist")
+    await client.put_mcp_server("tickets", "http://127.0.0.1:9", bearer_secret="hush-hush-hush")
+    await client.put_profile("mine", "extends: general")
+    await client.put_knowledge_base("handbook")
+    await client.add_document("handbook", b"How we work.", name="handbook.md")
+    await client.register_mapping("tickets", {"role_mapping": {"Turn": "user"}, "content_field": "said"})
+    await client.retain_memory("Ada lives in Paris.", subject_user_id="ada")
+    await client.put_page("Paris", "A town.", subject_user_id="ada")
+    await client.send_message(MessageInput("hello"))
+    return nodes[0].id
+
+
+def rows_of(those: list[Piece]) -> dict[str, list[Any]]:
+    """Return what an archive has of each table, but for what background work changes."""
+    found: dict[str, list[Any]] = {}
+    for piece in those:
+        if piece.kind in ("rows", "context", "graph"):
+            name = str(piece.says.get("table", piece.kind))
+            changing = CARRIED[name].changing if name in CARRIED else frozenset()
+            lines = [json.loads(line) for line in piece.data.splitlines()]
+            found.setdefault(name, []).extend(
+                {key: value for key, value in line.items() if key not in changing} for line in lines
+            )
+    return {name: sorted(those_rows, key=str) for name, those_rows in found.items()}
+
+
+async def test_a_tenant_with_its_graph_is_the_same_in_another_tenant(stack: Opened):
+    """But for its secrets, which no archive has."""
+    names = {key: replace(PRINCIPAL, tenant_id=uuid.uuid4()) for key in ("from", "to")}
+    stack.keys.update(names)
+    async with (
+        AsyncContextClient(stack.addresses.context, api_key="from") as client,
+        AsyncContextClient(stack.addresses.context, api_key="to") as target,
+        AsyncEntityClient(stack.addresses.entity, api_key="from") as graph,
+    ):
+        node_id = await furnished(client, graph)
+        archive = await export(stack.caller.of("from"), tenant=True)
+        assert b"hush" not in archive and b"secret" not in archive.partition(b'"left_out"')[0]
+
+        done = counts(await put(stack.caller.of("to"), archive))
+        assert done["graph.nodes"] == (3, 0, 0) and done["mcp_server"] == (1, 0, 0)
+        assert not any(conflicts for _, _, conflicts in done.values())
+        before = rows_of(await cut(archive))
+        after = rows_of(await cut(await export(stack.caller.of("to"), tenant=True)))
+        assert before == after
+        assert {
+            "agent",
+            "specialist",
+            "mapping",
+            "knowledge_document",
+            "window_profile",
+            "graph",
+            "action",
+        } <= after.keys()
+        records = [record async for record in target.fetch_wm_records_by_entity(node_id)]
+        assert [one.name for one in records] == ["file"]
+        again = counts(await put(stack.caller.of("to"), archive))
+        assert not any(written or conflicts for written, _, conflicts in again.values())
+
+        alone = await export(stack.caller.of("from"), graph_name="default")
+        assert rows_of(await cut(alone)).keys() == {"graph", "wm_record", "action"}
+
+
+async def test_an_export_goes_on_behind_any_token(admin: Caller, stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    """It ends with the same rows, under the same seals as far as it had come."""
+    monkeypatch.setattr(exporting, "_MESSAGE_BYTES", 1)
+    monkeypatch.setattr(exporting, "BATCH_BYTES", 2_000)
+    user = f"ada {an_id()}"
+    for words in range(3):
+        made = await stack.caller.of("runtime").send(f"{words}", subject_user_id=user)
+        for _ in range(5):
+            await stack.caller.of("runtime").send("x" * 400, made.context_id, subject_user_id=user)
+    await stack.caller.of("runtime").call("RetainMemory", subject_user_id=user, memory={"text": "Ada sails."})
+    parts = [one async for one in messages(admin, user_id=user)]
+    tokens = [place for place, (_, token) in enumerate(parts) if token]
+    assert len(tokens) > 5
+    whole = rows_of(await cut(b"".join(data for data, _ in parts)))
+    for place in tokens[:-1]:
+        begin = b"".join(data for data, _ in parts[: place + 1])
+        rest = await export(admin, parts[place][1], user_id=user)
+        assert rows_of(await cut(begin + rest)) == whole
+    with pytest.raises(InvalidPageToken):
+        await export(admin, parts[tokens[0]][1], user_id="bob")
+
+
+async def test_an_import_goes_on_wherever_it_was_cut(stack: Stack, admin: Caller, other: Caller):
+    """And a context that is not all there is there for nobody, in no list and by no id."""
+    context_id = await begun(stack)
+    archive, import_id = await export(admin, context_id=context_id), an_id()
+    ends = [piece.end_bytes for piece in await cut(archive)]
+    offset = 0
+    for end in ends[:-1]:
+        with pytest.raises(ArchiveRefused, match="breaks off"):
+            await put(other, archive[:end], import_id=import_id, offset=offset)
+        offset = (await get(other, import_id)).offset_bytes
+        assert offset == end
+        if end < ends[-2]:
+            with pytest.raises(ContextNotFound):
+                await other.texts(context_id)
+            assert context_id not in [one.context_id for one in (await other.call("ListContexts")).contexts]
+    with pytest.raises(ImportMoved):
+        await put(other, archive, import_id=import_id)
+    done = await put(other, archive, import_id=import_id, offset=offset)
+    assert done.offset_bytes == len(archive)
+    assert of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id) == of_context(
+        stack, PRINCIPAL.tenant_id, context_id
+    )
+
+
+async def test_what_nobody_goes_on_with_is_removed(stack: Stack, admin: Caller, other: Caller):
+    context_id = await begun(stack)
+    archive, import_id = await export(admin, context_id=context_id), an_id()
+    *_, last, _ = (piece.end_bytes for piece in (await cut(archive))[:-1])
+    with pytest.raises(ArchiveRefused):
+        await put(other, archive[:last], import_id=import_id)
+    assert of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id)["message"]
+    with psycopg.connect(stack.urls.superuser) as connection:
+        connection.execute(
+            "UPDATE context.import SET updated_at = now() - interval '8 days' WHERE import_id = %s", (import_id,)
+        )
+
+    assert await import_rows.clear(stack.database, OTHER_PRINCIPAL.tenant_id) == 1
+    assert not any(of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id).values())
+    assert (await get(other, import_id)).state == pb.IMPORT_STATE_GIVEN_UP
+    await put(other, archive)
+    assert await other.texts(context_id)
+
+
+async def test_what_is_there_and_other_is_left_alone(stack: Stack, admin: Caller, other: Caller):
+    sent = await admin.send("first")
+    archive = await export(admin, context_id=sent.context_id)
+    await put(other, archive)
+    await admin.send("second", sent.context_id)
+    newer = await export(admin, context_id=sent.context_id)
+    told = counts(await put(other, newer, dry_run=True))
+    done = await put(other, newer)
+
+    assert await other.texts(sent.context_id) == ["first"]
+    assert counts(done) == told and counts(done)["message"] == (0, 1, 1)
+    assert {(one.table, one.why) for one in done.conflicts} >= {("context", "different"), ("message", "different")}
+    await other.send("third", sent.context_id)  # its log goes on as if nothing had been
+    assert await other.texts(sent.context_id) == ["first", "third"]
+
+    await other.call("DeleteContext", context_id=sent.context_id)
+    erased = await put(other, archive)
+    assert [(one.table, one.why) for one in erased.conflicts] == [("context", "erased")]
+    with pytest.raises(ContextNotFound):
+        await other.texts(sent.context_id)
+
+
+async def test_a_dry_run_writes_nothing(stack: Stack, admin: Caller, other: Caller):
+    context_id = await begun(stack)
+    archive = await export(admin, context_id=context_id)
+    told = counts(await put(other, archive, dry_run=True))
+    assert not any(of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id).values())
+    assert counts(await put(other, archive)) == told
+
+
+async def test_a_number_that_another_row_has_becomes_the_next_one(stack: Stack, admin: Caller, other: Caller):
+    """As where two new installations come together: nothing is lost for it, and again it is the same row."""
+    user = f"ada {an_id()}"
+    for caller in (admin, other):
+        await caller.call("RetainMemory", subject_user_id=user, memory={"text": f"Known to {caller.metadata}."})
+    with psycopg.connect(stack.urls.superuser) as connection:
+        connection.execute("ALTER TABLE context.memory ALTER seq SET GENERATED BY DEFAULT")
+        connection.execute("UPDATE context.memory SET seq = 1 WHERE owner_user_id = %s", (user,))
+        connection.execute("ALTER TABLE context.memory ALTER seq SET GENERATED ALWAYS")
+    archive = await export(admin, user_id=user)
+
+    done = await put(other, archive)
+    assert counts(done)["memory"] == (1, 0, 0) and [one.why for one in done.conflicts] == ["renumbered"]
+    assert counts(await put(other, archive))["memory"] == (0, 1, 0)
+    assert len((await other.call("ListMemories", subject_user_id=user)).memories) == 2
+
+
+async def test_a_bound_key_takes_nothing_out_and_puts_nothing_in(admin: Caller, stack: Stack):
+    sent = await admin.send("hello")
+    archive = await export(admin, context_id=sent.context_id)
+    for key in ("app", "graph", "context", "plain"):
+        with pytest.raises(PermissionDenied):
+            await export(stack.caller.of(key), context_id=sent.context_id)
+        with pytest.raises(PermissionDenied):
+            await put(stack.caller.of(key), archive)
+
+
+async def test_the_last_releases_archive_is_imported(stack: Stack):
+    """One of each release is kept: rows that this one cannot read would be somebody's."""
+    kept = sorted((Path(__file__).parent / "archives").glob("*.archive"))
+    assert kept
+    for path in kept:
+        stack.keys[path.name] = replace(PRINCIPAL, tenant_id=uuid.uuid4())
+        done = counts(await put(stack.caller.of(path.name), path.read_bytes()))
+        assert done["context"][0] and done["message"][0] and done["blob"][0] and done["memory"][0]
+        assert not any(conflicts for _, _, conflicts in done.values())

@@ -23,6 +23,7 @@ from contextkeep.cli.operator import operator, usage
 from contextkeep.cli.query import query
 from contextkeep.cli.search import search
 from contextkeep.cli.sources import sources
+from contextkeep.cli.transfer import take_out
 from contextkeep.cli.wiki import wiki
 from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
@@ -72,6 +73,7 @@ for _command in (
     wm,
     history,
     mapping,
+    take_out,
     move_in,
     key,
     audit,

@@ -1,4 +1,4 @@
-"""`contextkeep import`: what a framework has kept elsewhere. Needs the framework, in the environment of the command."""
+"""`contextkeep import`: an archive, or what a framework has kept elsewhere, which needs it beside the command."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.progress import Progress
 from contextkeep.adapters import moving
 from contextkeep.cli._base import Session, command, told
 from contextkeep.cli._output import Output
+from contextkeep.cli.transfer import put_in
 
 _EXTRAS = {
     "langgraph-postgres": "langgraph",
@@ -27,20 +28,31 @@ _EXTRAS = {
 
 @command(
     click.option(
-        "--from", "source", type=click.Choice(list(_EXTRAS)), required=True, help="Of which framework, and where."
+        "--from", "source", type=click.Choice(list(_EXTRAS)), help="Of which framework, and where; else an archive."
     ),
     click.argument("url"),
     click.option("--dry-run", is_flag=True, help="Write nothing; say what would be written."),
     click.option("--user", "subject_user_id", default="", help="Whose it is, for a key without a user."),
     name="import",
-    example="contextkeep import --from langgraph-postgres postgresql://localhost/agents --dry-run",
+    example="""
+contextkeep import context.archive --dry-run
+contextkeep import --from langgraph-postgres postgresql://localhost/agents --dry-run
+""",
 )
-def move_in(session: Session, output: Output, *, source: str, url: str, dry_run: bool, subject_user_id: str) -> None:
-    """Move in what a framework has kept in a database of its own.
+def move_in(
+    session: Session, output: Output, *, source: str | None, url: str, dry_run: bool, subject_user_id: str
+) -> None:
+    """Put in an archive, or what a framework has kept.
 
-    URL is the database's, or the path of a file of SQLite. Again is harmless: what is here already is not written
-    twice, so a move that was cut goes on.
+    URL is the path of an archive, as export makes it; with --from it is that of a database, or the path of a file of
+    SQLite. Again is harmless: what is here already is not written twice, so an import that was cut goes on. Rows of an
+    archive that are here and other are left alone, and listed; then the exit code is 4.
     """
+    if source is None:
+        if subject_user_id:
+            raise click.UsageError("an archive says itself whose it is: leave --user out")
+        put_in(session, output, file=url, dry_run=dry_run)
+        return
     if subject_user_id and source.startswith("adk"):
         raise click.UsageError("sessions of ADK say themselves whose they are: leave --user out")
     try:

@@ -39,7 +39,7 @@ class ImportConflict(NamedTuple):
 
     table: str
     key: dict[str, Any]
-    why: str  # "different"; "taken": another row has its place; "erased": it was removed
+    why: str  # "different"; "taken": another has its place; "erased": it was removed; "renumbered": written, as another
     piece: int
 
 

@@ -23,7 +23,7 @@ export class ChecksumMismatch extends InvalidArgument {
   static override readonly reason: string = "CHECKSUM_MISMATCH";
 }
 
-/** An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata; those before it are. */
+/** An archive is malformed or damaged, or has what cannot be stored: `piece` in the metadata. Those before are. */
 export class ArchiveRefused extends InvalidArgument {
   static override readonly reason: string = "ARCHIVE_REFUSED";
 }

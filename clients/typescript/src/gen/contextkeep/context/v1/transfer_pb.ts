@@ -362,7 +362,7 @@ export type ImportConflict = Message<"contextkeep.context.v1.ImportConflict"> & 
   keyJson: string;
 
   /**
-   * "different", "taken" (another row has its place), "erased" (it was removed here).
+   * "different", "taken" (another row has its place), "erased" (it was removed here); "renumbered": it was written, with another `seq`.
    *
    * @generated from field: string why = 3;
    */

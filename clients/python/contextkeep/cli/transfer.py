@@ -1,0 +1,80 @@
+"""`contextkeep export`, and `contextkeep import` of what it wrote: archives."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import uuid
+from pathlib import Path
+
+import click
+
+from contextkeep.cli._base import Session, command, told
+from contextkeep.cli._output import Format, Output, progress
+from contextkeep.client.sync import ContextClient
+from contextkeep.errors import ImportNotFound
+
+_BEGIN_BYTES = 64 * 1024  # of an archive: no two begin alike
+
+
+@command(
+    click.option("--context", "context_id", default="", help="A context, with those that were forked from it."),
+    click.option("--user", "user_id", default="", help="What is a user's."),
+    click.option("--graph", "graph_name", default="", help="A graph, with the records of its nodes."),
+    click.option("--tenant", is_flag=True, help="All that the tenant has."),
+    click.option("--to", "file", type=click.Path(dir_okay=False), required=True, help="The file to write."),
+    name="export",
+    example="contextkeep export --context 0197f1f2-0000-7000-8000-000000000001 --to context.archive",
+)
+def take_out(
+    session: Session, output: Output, *, context_id: str, user_id: str, graph_name: str, tenant: bool, file: str
+) -> None:
+    """Take a context, a user, a graph or the tenant out into one file.
+
+    The file appears under its name when it is complete. One that was cut goes on when the command is given again: what
+    is there of it stands beside, as FILE.part. Needs the scope admin.
+    """
+    if sum(map(bool, (context_id, user_id, graph_name, tenant))) != 1:
+        raise click.UsageError("say one of --context, --user, --graph and --tenant")
+    with progress(Path(file).name) as on_progress:
+        done = session.context.export_archive(
+            file,
+            tenant=tenant,
+            context_id=context_id or None,
+            user_id=user_id,
+            graph_name=graph_name,
+            on_progress=on_progress,
+        )
+    output.one(done, "path", "size_bytes")
+
+
+def put_in(session: Session, output: Output, *, file: str, dry_run: bool) -> None:
+    """Put an archive in, and print what it met."""
+    path = Path(file)
+    try:
+        import_id = None if dry_run else _import_id(session.context, path)
+        with progress(path.name) as on_progress:
+            done = session.context.import_archive(path, import_id=import_id, dry_run=dry_run, on_progress=on_progress)
+    except OSError as error:
+        raise click.ClickException(told(error)) from error
+    if output.format is Format.JSON:
+        output.one(done)
+    else:
+        output.many((row._asdict() for row in done.rows), "table", "written", "present", "conflicts")
+        for one in done.conflicts:
+            key = ", ".join(f"{name} {value}" for name, value in one.key.items())
+            click.echo(f"{one.why}: {one.table} {key}", err=True)
+    if any(row.conflicts for row in done.rows):
+        sys.exit(4)
+
+
+def _import_id(client: ContextClient, path: Path) -> uuid.UUID:
+    """Return the id of the import of a file: the same while it is under way, so that the command goes on with it."""
+    with path.open("rb") as opened:
+        begin = opened.read(_BEGIN_BYTES)
+    import_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{hashlib.sha256(begin).hexdigest()} {path.stat().st_size}")
+    try:
+        is_under_way = client.get_import(import_id).state == "RUNNING"
+    except ImportNotFound:
+        is_under_way = True
+    return import_id if is_under_way else uuid.uuid4()

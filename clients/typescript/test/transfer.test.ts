@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { ArchiveRefused, ContextNotFound, ImportNotFound, newId } from "contextkeep";
+
+import { context } from "./stack.js";
+
+test("an archive is taken out, and what is there already is not written twice", async () => {
+  const { contextId } = await context.sendMessage({ content: "hello" });
+  const parts = [];
+  for await (const part of context.exportArchive({ contextId })) parts.push(part);
+  const archive = Buffer.concat(parts.map((part) => part.data));
+  assert.notEqual(parts.at(-1)!.resumeToken, "");
+
+  const importId = newId();
+  const done = await context.importArchive((offset) => [archive.subarray(offset)], { importId });
+  const messages = done.rows.find((row) => row.table === "message")!;
+  assert.deepEqual([messages.written, messages.present, messages.conflicts], [0, 1, 0]);
+  assert.deepEqual(await context.getImport(importId), done);
+  assert.deepEqual((done.manifest["scope"] as object), { kind: "context", id: contextId });
+
+  const dry = await context.importArchive(() => [archive], { dryRun: true });
+  assert.deepEqual([dry.dryRun, dry.importId, dry.state], [true, "", "DONE"]);
+  await assert.rejects(context.importArchive(() => [archive.subarray(1)]), ArchiveRefused);
+  await assert.rejects(context.getImport(newId()), ImportNotFound);
+  await assert.rejects(context.exportArchive({ contextId: newId() }).next(), ContextNotFound);
+});
