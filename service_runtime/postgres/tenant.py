@@ -205,13 +205,14 @@ class Tenant:
     async def _in_transaction(
         self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"", across: Across | None = None
     ) -> _T:
-        settings = self._settings(_SET_LOCAL_OF_SEVERAL, self._said_across(across) if across else self._said)
+        said = self._said_across(across) if across else self._said
+        settings = self._settings(_SET_LOCAL_OF_SEVERAL, said)
 
         async def run() -> _T:
             async with self._lend() as connection, connection.transaction():
                 if first:
                     await connection.execute(first)
-                await connection.execute(settings, {**self._said, **self._values()})
+                await connection.execute(settings, {**said, **self._values()})
                 return await work(Transaction(connection, self.tenant_id, bounds=self.bounds, door=self))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
