@@ -18,9 +18,10 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
+from tests.hostile.copies import Another, Copies, copying, written
 from tests.hostile.stalls import StallProbe
 from tests.hostile.tables import Tables, reading
-from tests.hostile.things import RPCS, Things
+from tests.hostile.things import RPCS, Things, seeded
 
 
 @pytest.fixture(scope="package")
@@ -108,6 +109,20 @@ def finds_documents(client: Client, shared_urls: Urls) -> Callable[[uuid.UUID, o
                 connection.execute("DELETE FROM access.tenant WHERE id = %s", (tenant_id,))
 
     return read
+
+
+@pytest.fixture(scope="package")
+def copies(shared_urls: Urls, blob_folder: Path) -> Iterator[Copies]:
+    with copying(shared_urls.superuser, blob_folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def another(client: Client, copies: Copies) -> Another:
+    """Makes a tenant that has everything, and says the names of it."""
+    tenant_id = uuid.uuid4()
+    original = written(tenant_id, lambda: seeded(client, tenant_id))
+    return lambda: copies.of(original)
 
 
 @pytest.fixture(scope="package")

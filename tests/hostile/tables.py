@@ -33,6 +33,17 @@ def _relations(connection: psycopg.Connection) -> dict[str, bool]:
     )
 
 
+def tables_of_tenants(connection: psycopg.Connection) -> list[str]:
+    """Return the tables, and no views, whose rows have a tenant."""
+    views = {
+        name
+        for (name,) in connection.execute(
+            "SELECT relnamespace::regnamespace || '.' || relname FROM pg_class WHERE relkind IN ('v', 'm')"
+        )
+    }
+    return [name for name, has_tenant in _relations(connection).items() if has_tenant and name not in views]
+
+
 class Tables:
     """What tenants have in all tables, read between any two calls: on one connection, and planned once."""
 
@@ -71,14 +82,19 @@ def reading(superuser_url: str) -> Iterator[Tables]:
         yield Tables(connection)
 
 
-def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:
-    """Return the columns of a table that a statement may write, with commas between them."""
+def column_names(connection: psycopg.Connection, table: str) -> list[str]:
+    """Return the columns of a table that a statement may write."""
     rows = connection.execute(
         "SELECT attname FROM pg_attribute"
         " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
         (table,),
     )
-    return sql.SQL(", ").join(sql.Identifier(name) for (name,) in rows)
+    return [name for (name,) in rows]
+
+
+def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:
+    """Return the columns of a table that a statement may write, with commas between them."""
+    return sql.SQL(", ").join(map(sql.Identifier, column_names(connection, table)))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.conftest import Urls
 from tests.hostile.calling import Client, faults
+from tests.hostile.copies import Another
 from tests.hostile.strategies import Pool, requests
 from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc
@@ -59,9 +60,8 @@ class World:
     bases: dict[str, list[Any]]
 
 
-def world_of(client: Client, others: Things) -> World:
-    key = uuid.uuid4()
-    things = seeded(client, key)
+def world_of(another: Another, others: Things) -> World:
+    key, things = another()
     known = [*things.values(), *others.values(), *invented().values()]
     pool = Pool(ids=[word for word in known if _is_id(word)], words=[word for word in known if not _is_id(word)])
     return World(key=key, pool=pool, bases={name: cases(rpc, things) for name, rpc in RPCS.items()})
@@ -92,25 +92,25 @@ def others(client: Client) -> Things:
 
 
 @pytest.fixture(scope="module")
-def world_to_read(client: Client, others: Things) -> World:
+def world_to_read(client: Client, another: Another, others: Things) -> World:
     """Shared by what changes nothing."""
-    world = world_of(client, others)
+    world = world_of(another, others)
     turn_pages(client, world)
     return world
 
 
 @pytest.fixture(scope="module")
-def world_to_add_to(client: Client, others: Things) -> World:
+def world_to_add_to(another: Another, others: Things) -> World:
     """Shared by what takes nothing away that another RPC names."""
-    return world_of(client, others)
+    return world_of(another, others)
 
 
 @pytest.fixture
-def world(request: pytest.FixtureRequest, rpc: Rpc, client: Client, others: Things) -> World:
+def world(request: pytest.FixtureRequest, rpc: Rpc, another: Another, others: Things) -> World:
     if rpc.reads or rpc.name.startswith(ADDS):
         shared: World = request.getfixturevalue("world_to_read" if rpc.reads else "world_to_add_to")
         return shared
-    return world_of(client, others)
+    return world_of(another, others)
 
 
 def _is_id(word: str) -> bool:

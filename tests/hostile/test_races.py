@@ -21,9 +21,10 @@ from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
 from tests.hostile.calling import Client, Outcome
+from tests.hostile.copies import Another
 from tests.hostile.tables import Tables
 from tests.hostile.test_cases import HOW
-from tests.hostile.things import RPCS, Things, cases, invented, seeded
+from tests.hostile.things import RPCS, Things, cases, invented
 from tests.rpcs import Rpc, fields
 
 TWINS = 4
@@ -73,7 +74,7 @@ KEY = re.compile(r'key: "cgc_[^"]*"\n|key_expires_at \{\n(  .*\n)*\}\n?')
 
 
 @pytest.mark.parametrize("rpc", ONCE, ids=str)
-def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Tables):
+def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Tables, another: Another):
     """The same answer for all, and no more rows than one call writes."""
     made = cases(rpc, invented())
     assert made, f"{rpc} has no request: {HOW}"
@@ -83,17 +84,16 @@ def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Ta
             continue  # it has one of its own
         if getattr(case, "standalone", False):
             continue  # nothing is kept of it, and no request either
-        alone = written_by(1, rpc, position, client, tables)
-        together = written_by(TWINS, rpc, position, client, tables)
+        alone = written_by(1, rpc, position, client, tables, another)
+        together = written_by(TWINS, rpc, position, client, tables, another)
         assert together == alone
         wrote |= set(alone) - {"entity.request", "context.request"}
     assert wrote or rpc.name in ELSEWHERE, f"no request of {rpc} without a request id writes anything: {HOW}"
 
 
-def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tables) -> dict[str, int]:
+def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tables, another: Another) -> dict[str, int]:
     """Return the tables that changed when one request was made several times at once, and how many rows they won."""
-    key, request_id = uuid.uuid4(), str(new_id())
-    things = seeded(client, key)
+    (key, things), request_id = another(), str(new_id())
     case = with_request_id(cases(rpc, things)[position], request_id)
     before = tables.sums_of(key)
     outcomes = at_once(client, [(rpc, case)] * twins, key)
@@ -118,11 +118,11 @@ def without_keys(sums: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]
 
 
 @pytest.mark.parametrize("rpc", VERSIONED, ids=str)
-def test_of_two_writers_with_one_version_one_wins(rpc: Rpc, client: Client):
+def test_of_two_writers_with_one_version_one_wins(rpc: Rpc, client: Client, another: Another):
     assert rpc.name in RIVALS, f"no two writers of one thing with {rpc}: add them to RIVALS"
     for _ in range(ROUNDS):
-        key = uuid.uuid4()
-        requests: Any = RIVALS[rpc.name](seeded(client, key))
+        key, things = another()
+        requests: Any = RIVALS[rpc.name](things)
         outcomes = at_once(client, [(rpc_of(request), request) for request in requests], key)
         lost = [outcome for outcome in outcomes if not outcome.ok]
         assert len(lost) == 1, [str(outcome) for outcome in outcomes]

@@ -26,6 +26,7 @@ from contextkeep.context.v1.context_query_pb2 import StreamQueryContextResponse
 from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Outcome
+from tests.hostile.copies import Another
 from tests.hostile.tables import Tables, switched_off
 from tests.hostile.things import OF_STORED_KEYS, RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
@@ -75,15 +76,15 @@ def to_read(client: Client, finds_documents: Callable[[uuid.UUID, object, Things
 
 @pytest.fixture(scope="module", params=list(RPCS.values()), ids=str)
 def known(
-    request: pytest.FixtureRequest, client: Client, nothing_kept: None, to_read: tuple[uuid.UUID, Things]
+    request: pytest.FixtureRequest,
+    client: Client,
+    nothing_kept: None,
+    to_read: tuple[uuid.UUID, Things],
+    another: Another,
 ) -> Known:
     """Of one RPC, for the tests that walk them all: the first changes nothing."""
     rpc: Rpc = request.param
-    if rpc.reads:
-        owner, things = to_read
-    else:
-        owner = uuid.uuid4()
-        things = seeded(client, owner)
+    owner, things = to_read if rpc.reads else another()
     tokens = tokens_of(client, rpc, things, owner)
     return Known(rpc=rpc, owner=owner, things=things, nothing=invented(), tokens=tokens)
 

@@ -20,6 +20,7 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
+from tests.hostile.copies import Copies, Original, written
 from tests.hostile.tables import Tables, switched_off
 from tests.hostile.test_bounds import TRACES, named, rows
 from tests.hostile.test_two_tenants import requests, shown, tokens_of
@@ -79,21 +80,29 @@ class Known:
 
 
 @pytest.fixture(scope="module")
-def to_read(client: Client) -> tuple[Key, Things]:
-    """A user and what it has, shared by what changes nothing."""
+def original(client: Client) -> tuple[Key, Original]:
+    """A user and what it has, for copies."""
     things = invented()
     key = Key(tenant_id=uuid.uuid4(), scopes=SCOPES, user_id=things.user_id)
-    return key, seeded(client, key, things)
+    return key, written(key.tenant_id, lambda: seeded(client, key, things))
+
+
+@pytest.fixture(scope="module")
+def to_read(original: tuple[Key, Original]) -> tuple[Key, Things]:
+    """A user and what it has, shared by what changes nothing."""
+    return original[0], original[1].things
 
 
 @pytest.fixture(scope="module", params=OF_USERS, ids=str)
-def known(request: pytest.FixtureRequest, client: Client, nothing_kept: None, to_read: tuple[Key, Things]) -> Known:
+def known(
+    request: pytest.FixtureRequest, client: Client, nothing_kept: None, original: tuple[Key, Original], copies: Copies
+) -> Known:
     """Of one RPC, for the tests that walk them all: only the last one changes something, for others."""
     rpc: Rpc = request.param
-    key, things = to_read
+    key, things = original[0], original[1].things
     if not rpc.reads:
-        key = dataclasses.replace(key, tenant_id=uuid.uuid4())
-        things = seeded(client, key, dataclasses.replace(invented(), user_id=key.user_id))
+        tenant_id, things = copies.of(original[1])
+        key = dataclasses.replace(key, tenant_id=tenant_id)
     return Known(rpc=rpc, key=key, things=things, tokens=tokens_of(client, rpc, things, key))
 
 
