@@ -143,8 +143,8 @@ frameworks: install
 test-adapters: install ## run each framework's own suite, and the framework, on its adapter (ONLY=langgraph OLDEST=1)
 	@$(RUN) -m tests.adapters $(ONLY) $(if $(OLDEST),--oldest)
 
-bench-adapters: install ## measure each adapter beside the framework's own Postgres store (SIZES="100 1000" SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m tests.bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(SAVE),--save)
+bench-adapters: install ## measure each adapter beside the framework's own Postgres store (SIZES="100 1000" ONLY=langgraph SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m tests.bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(ONLY),--only $(ONLY)) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)

@@ -1,7 +1,8 @@
 """`make bench-adapters`: each adapter beside the framework's own Postgres store, in the same run, on the same Postgres.
 
-`python -m tests.bench.adapters [--sizes 100 1000 5000] [--save]`. The same code of the framework runs on both, in a
-process each; ours calls a Context Service. They take turns. What is read is compared with what was written.
+`python -m tests.bench.adapters [--sizes 100 1000 5000] [--only langgraph] [--save]`. The same code of the framework
+runs on both, in a process each; ours calls a Context Service. They take turns. What is read is compared with what was
+written.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ async def run(stores: dict[str, tuple[Peer, Peer]], sizes: Sequence[int]) -> lis
     texts = messages(2 * (max(sizes) + len(sizes) * 2 * CALLS), TEXT_BYTES)
     lines = [f"{'':44}" + "".join(f"{f'{size:,} turns':>26}" for size in sizes)]
     lines.append(f"{'':44}" + f"{'theirs':>10}{'ours':>8}{'ratio':>8}" * len(sizes))
-    for name, label in FRAMEWORKS.items():
+    for name in stores:
+        label = FRAMEWORKS[name]
         both = [Conversation(store, texts) for store in stores[name]]
         rows = {do: f"{label}: {what}" for do, what in OPERATIONS.items()} | {"bytes": f"{label}: bytes for a byte"}
         rows = {do: f"{row:44}" for do, row in rows.items()}
@@ -91,8 +93,12 @@ def main() -> None:
     """Install the frameworks, start everything, measure, stop everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="turns of a conversation")
+    parser.add_argument("--only", choices=FRAMEWORKS, help="one framework")
     parser.add_argument("--save", action="store_true", help="into docs/benchmarks.md")
     given = parser.parse_args()
+    if given.save and given.only:
+        parser.error("what is saved has all of them")
+    wanted = {name: label for name, label in FRAMEWORKS.items() if given.only in (None, name)}
     environment.pinned()
     with running() as (stack, _), ExitStack() as opened:
         measured = stack.postgres.url(role="postgres")
@@ -101,10 +107,10 @@ def main() -> None:
                 opened.enter_context(peer(name, stack.postgres)),
                 opened.enter_context(worker(f"{name}-here", stack.context_address, measured=measured)),
             )
-            for name in FRAMEWORKS
+            for name in wanted
         }
         lines = [f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, PostgreSQL {stack.postgres.version}"]
-        lines += [f"{label}: {', '.join(stores[name][0].versions)}" for name, label in FRAMEWORKS.items()]
+        lines += [f"{label}: {', '.join(stores[name][0].versions)}" for name, label in wanted.items()]
         lines += ["", *asyncio.run(run(stores, given.sizes))]
     print("\n".join(lines))
     if given.save:
