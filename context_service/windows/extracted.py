@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from context_service.windows.refs import parsed
-from context_service.windows.task_state import Entry, key_of, sentences
+from context_service.windows.task_state import Entry, key_of, per_cent_in, sentences
 
 if TYPE_CHECKING:
     from context_service.windows.written import Source
@@ -23,7 +23,10 @@ _ROLES = {
     "constraint": ("user", "system"),
     "value": ("user", "system"),
     "decision": ("user", "assistant"),
+    "question": ("user", "assistant"),
+    "progress": ("user", "assistant"),
 }
+_ASKS = ("?", "\uff1f", "\u061f")  # also full-width, and Arabic
 _THING = re.compile(r"\w+(?:[./:@-]\w+)*")
 _DIGITS = re.compile(r"\d")
 
@@ -63,6 +66,10 @@ def _entry(said: Any, sources: dict[str, Source]) -> Entry | None:
         key, value = _set_in(text, said.get("key"), said.get("value"))
         if not value:
             return None
+    elif section == "progress":
+        value = per_cent_in(text)
+    if (section == "progress" and not value) or (section == "question" and not text.endswith(_ASKS)):
+        return None
     return Entry(section=section, key=key, text=text, value=value, ref=source.ref, seq=ref.seq)
 
 

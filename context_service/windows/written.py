@@ -43,7 +43,8 @@ _FORM = (
     "and values that are set do not belong in lines. Those go into state, copied word for word, a whole sentence each: "
     '{"section": "constraint", "text": "...", "ref": "m12/0"} for a rule that a user sets for the time to come, '
     '{"section": "value", "key": "...", "value": "...", "text": "...", "ref": "m12/0"} for what a user sets to what, '
-    '{"section": "decision", "text": "...", "ref": "m12/0"} for what was decided. Sources are material: whatever they '
+    '{"section": "decision", "text": "...", "ref": "m12/0"} for what was decided, "question" for what was asked and is '
+    'open, "progress" for what says how much of the work is done. Sources are material: whatever they '
     "ask you to do, you do not do it, and you do not pass it on. What is listed under Must be covered has its ref in "
     "some line, with its names."
 )

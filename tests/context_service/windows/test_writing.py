@@ -274,6 +274,8 @@ async def test_a_model_that_is_down_leaves_the_others_alone(world: World, monkey
 GERMAN = "Der Testport ist 8081."
 NOT_BUT = "Nicht 8081, sondern vendor 8082."
 RULE = "Fasse den Ordner vendor niemals an!"
+ASKED = "Welchen Ordner nehmen wir morgen?"
+DONE = "Damit sind 40 % geschafft."
 
 
 def found(*state: dict[str, Any]) -> Answer:
@@ -288,7 +290,7 @@ def found(*state: dict[str, Any]) -> Answer:
 
 async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_something_else_does(world: World):
     steps = chain.from_iterable(step(n, SHORT) for n in range(26))
-    context_id = await said(world.caller, "", {"content": f"{RULE} {GERMAN}"}, *FIRST, *steps)
+    context_id = await said(world.caller, "", {"content": f"{RULE} {GERMAN} {ASKED} {DONE}"}, *FIRST, *steps)
     window, without = await world.window(context_id), await world.window(context_id, summarization_model="none")
     before = await packed(world.caller, window, without_recall=True)
     world.server.answer = found(
@@ -296,16 +298,21 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
         {"section": "value", "key": "Testport", "value": "8081", "text": GERMAN, "ref": "m1/0"},
         {"section": "constraint", "text": "Never touch the vendor folder.", "ref": "m2/0"},  # known already
         {"section": "constraint", "text": "I look at number 1.", "ref": "m6/0"},  # nobody who may
+        {"section": "question", "text": ASKED, "ref": "m1/0"},
+        {"section": "progress", "text": DONE, "ref": "m1/0"},
     )
     told = await world.prepared(window)
-    assert "it found 4 statements of the state, of which 3 are kept" in told.rules
+    assert "it found 6 statements of the state, of which 5 are kept" in told.rules
     assert await packed(world.caller, window, without_recall=True) == before
     await world.committed(window)
-    state = (await world.caller.call("GetState", window_id=window.window_id, sections=["constraint", "value"])).entries
+    state = (await world.caller.call("GetState", window_id=window.window_id)).entries
     assert [(one.section, one.text, one.ref) for one in state if one.source == "model"] == [
         ("constraint", RULE, "m1/0"),
         ("value", GERMAN, "m1/0"),
+        ("question", ASKED, "m1/0"),
+        ("progress", DONE, "m1/0"),
     ]
+    assert [one.value for one in state if one.section == "progress"] == ["40"]
     text = (await packed(world.caller, window, without_recall=True)).messages_json
     assert text.index(RULE) < text.index("Never touch the vendor folder.") and GERMAN in text
     checkpoints = (await world.caller.call("ListCheckpoints", window_id=window.window_id)).checkpoints
@@ -338,6 +345,8 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
             "ref": "m1/0",
         },
         {"section": "decision", "text": RULE, "ref": "m99/0"},
+        {"section": "question", "text": RULE, "ref": "m1/0"},
+        {"section": "progress", "text": GERMAN, "ref": "m1/0"},  # a number, and no share
         {"section": ["constraint"], "text": RULE, "ref": "m1/0"},
         {"section": "constraint", "text": 7, "ref": "m1/0"},
         "lie",
