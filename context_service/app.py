@@ -40,6 +40,8 @@ from context_service.contexts.tasks import Tasks
 from context_service.contexts.watching import Watching
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
+from context_service.erasure.holds import Holds
+from context_service.erasure.subjects import SubjectEraser, Subjects
 from context_service.extensions import check_installed
 from context_service.graph import EntityGraph
 from context_service.history import mapping_files
@@ -126,6 +128,7 @@ from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_query import ContextQueryServicer
 from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
+from context_service.servicers.erasures import ErasuresServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.knowledge import KnowledgeServicer
 from context_service.servicers.node_names import NodeNames
@@ -190,6 +193,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
+from contextkeep.context.v1.erasures_pb2_grpc import add_ErasuresServicer_to_server
 from contextkeep.context.v1.knowledge_pb2_grpc import add_KnowledgeServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
@@ -284,7 +288,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memory, searches = await _working_memory(ground, limits, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
-        contexts, messaging, recalling = await _contexts(ground, stack, callers)
+        eraser = Eraser(ground.database, ground.passages)
+        contexts, messaging, recalling = await _contexts(ground, stack, callers, eraser)
         windows = _windows(ground, messaging, recalling, stack, callers)
         agents = Agents(ground.database, requests=_REQUESTS)
         templates = Agents(ground.database, requests=_REQUESTS, is_template=True)
@@ -299,7 +304,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         trail = AuditTrail(ground.database)
         administration = await _administration(ground, trail, limits, stack)
         transfer = await _transfer(ground, limits, stack)
-        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration, transfer)
+        erasures = await _erasures(ground, eraser, stack)
+        rooms = (memory, history, contexts, windows, knowledge, query, tools, administration, transfer, erasures)
         recent = RecentCalls("context-service")
         services = [*(room.service for room in rooms), observing(recent)]
         ground.database.show(metrics)
@@ -380,9 +386,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     embedder = await _embedder(settings, stack)
     known_vectors = KnownVectors()
     passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
-    reader = DocumentReader(
-        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
-    )
+    reader = document_reader_of(settings)
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
     lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
     await stack.enter_async_context(background.running(lookout.keep_looking()))
@@ -522,7 +526,7 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
 
 
 async def _contexts(
-    ground: _Ground, stack: AsyncExitStack, callers: Authenticator
+    ground: _Ground, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
 ) -> tuple[_Room[ContextsServicer], Messaging, Recalling]:
     """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
@@ -534,7 +538,6 @@ async def _contexts(
 
     task_rows = TaskRows(database, log)
     references = References(task_rows)
-    eraser = Eraser(database, passages)
     await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
     standing = Standing(database)
     standing.show(ground.metrics)
@@ -980,6 +983,22 @@ async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _
     return _Room(servicer, service)
 
 
+async def _erasures(ground: _Ground, contexts: Eraser, stack: AsyncExitStack) -> _Room[ErasuresServicer]:
+    """Begin to erase subjects."""
+    settings, database = ground.settings, ground.database
+    eraser = subject_eraser_of(settings, database, ground.storage, contexts)
+    await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    servicer = ErasuresServicer(
+        Subjects(database, ground.graph, eraser, requests=_REQUESTS), Holds(database, requests=_REQUESTS)
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.Erasures",
+        add=partial(add_ErasuresServicer_to_server, servicer),
+        checks=[ground.schema_ready, ground.entity_ready],
+    )
+    return _Room(servicer, service)
+
+
 def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
     hosts = [settings.context_service_host]
     hosts += [] if settings.http_port is None else [settings.http_host]
@@ -1102,6 +1121,21 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
         requests=_REQUESTS,
         storage=storage,
         purges=_purges(settings, database),
+    )
+
+
+def subject_eraser_of(settings: Settings, database: Database, storage: BlobStorage, contexts: Eraser) -> SubjectEraser:
+    """Return what erases subjects."""
+    retention = Retention(kept_s=settings.record_retention_s)
+    purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
+    sweeper = sweeper_of(settings, database, storage)
+    return SubjectEraser(database, contexts, purges, remove_bytes=sweeper.remove_bytes)
+
+
+def document_reader_of(settings: Settings) -> DocumentReader:
+    """Return what reads texts of files."""
+    return DocumentReader(
+        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
     )
 
 

@@ -21,9 +21,10 @@ def add_contexts(commands: Subparsers) -> None:
     contexts_commands = contexts.add_subparsers(dest="contexts_command", required=True)
     erase = contexts_commands.add_parser(
         "erase-subject",
-        help="remove all contexts of a user, for good, with their receipts",
-        description="Ends the user's keys of contexts, and removes what is stored of the user's contexts; stays until"
-        " nothing is left. May be broken off and started again. Stop whoever writes for the user before.",
+        help="remove all of a user that this service has, for good",
+        description="Ends the user's keys, and removes contexts, memories, pages, records with their bytes, and what"
+        " else is the user's, as Erasures/Erase does; the Entity Service is not asked. Stays until nothing is left."
+        " May be broken off and started again. Stop whoever writes for the user before.",
         epilog="example: context-service contexts erase-subject --tenant acme --user ada --dry-run",
     )
     erase.add_argument("--tenant", required=True, metavar="NAME", help="whose user")
@@ -54,4 +55,5 @@ def run_contexts(settings: Settings, arguments: argparse.Namespace) -> None:
         print(json.dumps({"dry_run": arguments.dry_run, "rows": erased}))  # noqa: T201
         return
     said = "there are" if arguments.dry_run else "removed"
-    print(f"{said} {erased['context.context']:,} contexts with {erased['context.message']:,} messages")  # noqa: T201
+    contexts, messages = (erased.get(kind, 0) for kind in ("context.context", "context.message"))
+    print(f"{said} {contexts:,} contexts with {messages:,} messages")  # noqa: T201

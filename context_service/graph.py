@@ -7,11 +7,12 @@ servicers only this module and `entity_history.graph_events` touch protobuf.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
+from uuid import UUID
 
 import orjson
 from google.protobuf.message import Message
@@ -19,7 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import AnswerTooLarge, DeadlineExceeded, NodeNotFound, Unavailable
+from contextkeep.errors import AnswerTooLarge, DeadlineExceeded, ErasureNotFound, NodeNotFound, Unavailable
 from service_runtime import calls
 from service_runtime.connections import Connection
 
@@ -356,6 +357,35 @@ class EntityGraph:
             done = await client.import_graph(lines, graph_name=graph_name)
         return {kind: (getattr(done, kind).written, getattr(done, kind).existed) for kind in _ROW_KINDS}
 
+    async def owned(self, subject: str) -> Mapping[str, int]:
+        """Return how much of the graph a user owns, by kind.
+
+        Raises:
+            PermissionDenied: the caller may not know.
+            Unavailable: the Entity Service does not answer.
+        """
+        response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(subject=subject))
+        return _owned(response.owned)
+
+    async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
+        """Begin to erase what of the graph a user owns; again is harmless.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            Unavailable: the Entity Service does not answer.
+        """
+        await self.call("EraseOwned", pb.EraseOwnedRequest(erasure_id=str(erasure_id), subject=subject))
+
+    async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
+        """Return what of the graph an erasure has removed, by kind, and when it was finished; None: it is not begun."""
+        try:
+            response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(erasure_id=str(erasure_id)))
+        except ErasureNotFound:
+            return None
+        removed = response.owned
+        finished_at = removed.finished_at.ToDatetime(UTC) if removed.HasField("finished_at") else None
+        return _owned(removed), finished_at
+
     async def call(self, rpc: str, request: Message) -> Any:
         """Make a unary call as the caller and return its answer.
 
@@ -489,6 +519,16 @@ def _entity(node: pb.Node) -> dict[str, Any]:
         "created_at": _time(node.created_at),
         "modified_at": _time(node.modified_at),
     }
+
+
+def _owned(owned: pb.Owned) -> Mapping[str, int]:
+    counts = {
+        "entity.node": owned.nodes,
+        "entity.edge": owned.edges,
+        "entity.request": owned.answers,
+        "entity.names": owned.names,
+    }
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def _whole(node: pb.Node) -> WholeNode:

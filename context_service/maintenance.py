@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
 from collections.abc import Callable
 from uuid import UUID
 
-from context_service.app import fsck_of, mover_of, open_database, sweeper_of
+from context_service.app import document_reader_of, fsck_of, mover_of, open_database, subject_eraser_of, sweeper_of
 from context_service.blobs.providers import open_storage
-from context_service.contexts import erasing
 from context_service.contexts.artifact_source import ArtifactSource
+from context_service.contexts.erasing import Eraser, on_hold
 from context_service.contexts.log_source import LogSource
+from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_source import PointedSource
+from context_service.erasure import holds, subjects
 from context_service.knowledge.document_source import DocumentSource
 from context_service.knowledge.facet_source import FacetSource
 from context_service.knowledge.mcp_servers import Rotated, rotate
@@ -29,11 +31,14 @@ from context_service.working_memory.backfill import Backfill
 from context_service.working_memory.fsck import Report
 from context_service.working_memory.moving import Copied, ProviderCopy
 from context_service.working_memory.record_source import RecordSource
+from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
 from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.tenants import all_tenants, tenant_named
+
+_CONTEXTS = "context.context"
 
 
 async def sweep(settings: Settings) -> Swept:
@@ -131,35 +136,46 @@ async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Call
 async def erase_subject(
     settings: Settings, tenant: str, user_id: str, *, dry_run: bool, on_progress: Callable[[int, int], None]
 ) -> dict[str, int]:
-    """Remove all that is a user's, for an operator, and return how many rows there were of each table.
+    """Remove all that is a user's from this service, for an operator, and return how much there was, by kind.
+
+    It does by itself what `Erasures/Erase` begins; the Entity Service is not asked.
 
     Args:
         settings: Those of the services.
         tenant: By its name.
-        user_id: Whose contexts.
+        user_id: Whose.
         dry_run: Only count.
         on_progress: Is told how many contexts are gone, and how many there were.
 
     Raises:
         InvalidArgument: the user is empty: what is nobody's is everybody's.
+        LegalHold: it may not be erased now.
         NoSuchTenant: no tenant has this name.
         Unavailable: Postgres does not answer.
-        UnsafeRole: as `app.running`.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
     if not user_id:
         raise InvalidArgument("name a user", field="user")
-    async with open_database(settings) as database:
+    async with open_database(settings) as database, open_storage(settings) as storage:
         door = await tenant_named(database, tenant)
-        there_were = await erasing.owned(door, user_id)
+        there_were = await subjects.count_owned(door, user_id)
         if not dry_run:
-            removed: Counter[str] = Counter()
-
-            def count(table: str, rows: int) -> None:
-                removed[table] += rows
-                on_progress(removed["context.context"], there_were["context.context"])
-
-            eraser = erasing.Eraser(database, Passages(database))
-            await erasing.erase_subject(door, user_id, eraser=eraser, requested_by="operator", on_progress=count)
+            if held := await holds.against(door, user_id):
+                raise on_hold([hold.hold_id for hold in held])
+            contexts = Eraser(database, Passages(database))
+            eraser = subject_eraser_of(settings, database, storage, contexts)
+            tokens, reader = TokenCounter(), document_reader_of(settings)
+            pointed = PointedRecords(
+                database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count
+            )
+            await door.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
+            contexts_max = there_were[_CONTEXTS]
+            while await eraser.erase_tenant(door):
+                await pointed.read_due()  # what others' messages said of records that are gone
+                left = await subjects.count_owned(door, user_id)
+                on_progress(contexts_max - left[_CONTEXTS], contexts_max)
+                await asyncio.sleep(subjects.LEASE_S)  # of some, a replica removes the rest
+            on_progress(contexts_max, contexts_max)
         return there_were
 
 

@@ -20,6 +20,7 @@ from entity_service.graph_export import GraphExport
 from entity_service.graph_import import GraphImport
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.owned import OwnedEraser, OwnedNodes
 from entity_service.progress import Timelines
 from entity_service.removal import Removal
 from entity_service.search import Search
@@ -129,11 +130,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         limits = limits_of(settings)
         writes = GraphWrites(database)
         traversal = Traversal(database)
+        owned_eraser = OwnedEraser(database)
         servicer = EntityGraphServicer(
             writes=writes,
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
             edges=EdgeStore(database, document_bytes_max=limits.document_bytes_max),
             removal=Removal(database),
+            owned=OwnedNodes(database, owned_eraser),
             node_io=NodeIOStore(database),
             timelines=Timelines(database),
             embeddings=EmbeddingStore(database),
@@ -150,6 +153,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         kept = timedelta(days=settings.changes_kept_days)
         change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
         await stack.enter_async_context(background.running(change_sweep.keep_sweeping()))
+        await stack.enter_async_context(background.running(owned_eraser.keep_erasing()))
         await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
         await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
         recent = RecentCalls("entity-service")

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.entity.v1 import entity_graph_pb2_grpc
+from contextkeep.errors import InvalidArgument
 from entity_service import (
     change_wire,
     embedding_wire,
@@ -29,6 +30,7 @@ from entity_service.graph_export import GraphExport
 from entity_service.graph_import import GraphImport
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.owned import OwnedNodes
 from entity_service.progress import Timelines
 from entity_service.removal import Removal
 from entity_service.search import Search
@@ -37,6 +39,7 @@ from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime.calls import principal
 from service_runtime.documents import beside_the_loop
+from service_runtime.ids import parse_id
 from service_runtime.pages import page_size
 from service_runtime.requests import request_of
 
@@ -56,6 +59,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         changes: NodeChanges,
         edges: EdgeStore,
         removal: Removal,
+        owned: OwnedNodes,
         node_io: NodeIOStore,
         timelines: Timelines,
         embeddings: EmbeddingStore,
@@ -72,6 +76,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._changes = changes
         self._edges = edges
         self._removal = removal
+        self._owned = owned
         self._node_io = node_io
         self._timelines = timelines
         self._embeddings = embeddings
@@ -163,6 +168,22 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
             principal(), wire.id_of("node_id", request.node_id), expected_version=wire.expected_version(request)
         )
         return pb.DeleteNodeResponse(edges_deleted=count)
+
+    async def EraseOwned(self, request: pb.EraseOwnedRequest, context: Context) -> pb.EraseOwnedResponse:
+        """Begin to erase what a user owns."""
+        erasure_id = parse_id("erasure_id", request.erasure_id)
+        removed = await self._owned.erase(erasure_id, request.subject, principal=principal())
+        return pb.EraseOwnedResponse(removed=wire.owned(removed))
+
+    async def GetOwned(self, request: pb.GetOwnedRequest, context: Context) -> pb.GetOwnedResponse:
+        """Read what a user owns, or what is erased of it."""
+        if bool(request.erasure_id) == bool(request.subject):
+            raise InvalidArgument("name an erasure or a subject", field="erasure_id")
+        if request.subject:
+            found = await self._owned.count(request.subject, principal=principal())
+        else:
+            found = await self._owned.receipt(parse_id("erasure_id", request.erasure_id), principal=principal())
+        return pb.GetOwnedResponse(owned=wire.owned(found))
 
     async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
         """Set a node's input or output."""

@@ -13,6 +13,7 @@ from contextkeep.errors import InvalidArgument, LimitExceeded
 from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import Direction, Edge, Limits, Node
 from entity_service.node_io import NodeIO, NodeIOChange
+from entity_service.owned import Owned
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from service_runtime.calls import principal
@@ -393,3 +394,11 @@ def check_external_id(field: str, text: str, limits: Limits) -> str:
     """
     check_size(field, text, size_bytes_max=limits.external_id_bytes_max)
     return check_text(field, text, chars_max=limits.external_id_bytes_max, required=True)
+
+
+def owned(found: Owned) -> pb.Owned:
+    """Return the message of what a user owns, or what is erased of it."""
+    message = pb.Owned(nodes=found.nodes, edges=found.edges, answers=found.answers, names=found.names)
+    if found.finished_at:
+        message.finished_at.FromDatetime(found.finished_at)
+    return message

@@ -2,12 +2,15 @@
 
 One line for every call whose RPC needs more than the scope `read`, by the logger `audit`, whatever `LOG_LEVEL` says:
 the principal, the caller's address, the outcome, and the ids of request and answer. No content, no key, no name that a
-user gave to something. Those of administrators are kept as rows, too: see `audit_trail`.
+user gave to something; an id that a caller made up, such as one of a user or of another system, is said by its digest.
+Those of administrators are kept as rows, too: see `audit_trail`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -23,6 +26,15 @@ _MESSAGES_MAX = 1000  # that are looked at: a refused request may hold two milli
 _ID_CHARS_MAX = 200
 _NAMES = frozenset({"id", "blob_key", "mapping_name"})
 _ENDINGS = ("_id", "_ids")
+# What applications and administrators call things that are the tenant's. Other ids may name a person, or be anything.
+_OF_TENANTS = frozenset(
+    {
+        *("app_id", "app_ids", "agent_id", "agent_ids", "agent_bundle_id", "agent_bundle_ids", "provider_id"),
+        *("provider_ids", "template_id", "server_id", "specialist_id", "mapping_name", "blob_key"),
+    }
+)
+_OURS = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_DIGEST_CHARS = 16
 
 _log = logging.getLogger("audit")
 _log.setLevel(logging.INFO)
@@ -58,6 +70,11 @@ def ids_of(call: Call) -> dict[str, list[str]]:
     return ids
 
 
+def digest_of(text: str) -> str:
+    """Return what stands for an id that a caller made up: who knows the id finds it, and it tells nobody else."""
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:_DIGEST_CHARS]}"
+
+
 def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the value of each id in a message, its own ones first."""
     for at, one in islice(_messages_of(message, path), _MESSAGES_MAX):
@@ -66,7 +83,8 @@ def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
                 continue
             if field.name in _NAMES or field.name.endswith(_ENDINGS):
                 for text in value if field.is_repeated else [value]:
-                    yield f"{at}.{field.name}", text
+                    is_said = field.name in _OF_TENANTS or _OURS.fullmatch(text)
+                    yield f"{at}.{field.name}", text if is_said else digest_of(text)
 
 
 def _messages_of(message: object, path: str, depth: int = 0) -> Iterator[tuple[str, Message]]:

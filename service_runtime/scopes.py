@@ -30,6 +30,7 @@ _ADMIN = frozenset(
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
         *("UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
         *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
+        *("PlanErasure", "Erase", "GetSubjectErasure", "PutHold", "ReleaseHold", "ListHolds", "EraseOwned", "GetOwned"),
         *("ListKeys", "CreateKey", "RevokeKey", "ListAdministrativeCalls", "GetUsage"),
         *("ExportArchive", "ImportArchive", "GetImport"),
     }

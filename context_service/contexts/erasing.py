@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -20,12 +20,12 @@ import psycopg
 
 from context_service.contexts.log import below
 from context_service.retrieval.passages import OF_USERS, Passages, Scope
-from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
+from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound, LegalHold
 from service_runtime import background
 from service_runtime.auth import Principal
-from service_runtime.given_keys import end_context_keys_elsewhere, end_context_keys_of_user
+from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
-from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.postgres import Across, Database, Row, Tenant
 from service_runtime.requests import Request, Requests
 from service_runtime.tenants import reachable_tenants
 
@@ -77,13 +77,14 @@ _RECEIPT = """
 
 
 def _standing(which: str) -> str:
-    """Return the contexts that are there, of a condition, with how they are locked.
+    """Return the contexts that are there and that nobody holds, of a condition, with how they are locked.
 
     An update alone would not wait for whoever holds a header to make a key of its context.
     """
     return f"""
         SELECT tenant_id, context_id, ancestors FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND {which}
+        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL
+            AND NOT EXISTS (SELECT FROM context.holds_of(context_id)) AND {which}
     """  # noqa: S608
 
 
@@ -133,6 +134,17 @@ _BEGIN_SQL = _marking(
 _BEGIN = Across(
     sql=_BEGIN_SQL, contexts=True, why="a context that is named takes those with it that were forked from it"
 )
+_HELD = Across(
+    sql="""
+        SELECT h.hold_id FROM context.context c CROSS JOIN LATERAL context.holds_of(c.context_id) h (hold_id)
+        WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL
+        ORDER BY h.hold_id
+        LIMIT 20
+    """,
+    contexts=True,
+    why="a context that is named; whoever may not see it is told of no hold",
+)
+_HELD_ANYBODYS = replace(_HELD, subjects=True, why="an administrator deletes of all of the tenant")
 _READ_OF = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s"  # noqa: S608
 _READ = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s"  # noqa: S608
 _BEGIN_ANYBODYS = Across(
@@ -362,20 +374,6 @@ _COUNT_OWNED = {
     """)  # noqa: S608
     for table in OF_SUBJECTS
 }
-_REMOVE_OWNED = {
-    table: _of_all(f"""
-        WITH gone AS (
-            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM {table}
-                WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(user_id)s AND owner_user_id <> ''
-                LIMIT %(rows)s
-            ))
-            RETURNING true
-        )
-        SELECT count(*) AS removed FROM gone
-    """)  # noqa: S608
-    for table in OF_SUBJECTS
-}
 # Agents are the tenant's, and list users who may name them. A list that is empty then lets nobody more name its agent:
 # only one that is NULL does. The subject of a token is its user.
 _UNLIST = Across(
@@ -444,6 +442,7 @@ class Erasing:
 
         Raises:
             ContextNotFound: there is, and was, no such context for the principal.
+            LegalHold: it may not be deleted now.
             RequestIdReused: see `Requests.claim`.
         """
         door = self._database.of(principal, context_id=context_id)
@@ -468,6 +467,9 @@ class Erasing:
         if not rows:  # it was deleted before
             rows = await door.query(_READ_OF_ANYBODYS if sees_all else _READ_OF, (door.tenant_id, context_id))
         if not rows:
+            held = await door.query(_HELD_ANYBODYS if sees_all else _HELD, parameters)
+            if held:
+                raise on_hold([row.hold_id for row in held])
             raise ContextNotFound("there is no such context", context_id=context_id)
         if now:
             self._eraser.wake(door)
@@ -611,39 +613,33 @@ async def owned(tenant: Tenant, user_id: str) -> dict[str, int]:
     return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
 
 
-async def erase_subject(
-    tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str, on_progress: Callable[[str, int], None]
-) -> None:
-    """Remove all that is a user's, with the receipts of it. If it ends half-way, it goes on when it is called again.
-
-    What the user began since is removed, too; whoever may still write for the user is stopped before.
+async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str) -> None:
+    """Remove all contexts of a user, but those that are held. Receipts stay.
 
     Args:
         tenant: Whose user.
         user_id: Not empty: what is nobody's is everybody's.
         eraser: Removes contexts.
-        requested_by: Stands on the receipts while they are there.
-        on_progress: Is told what was removed: of which table, and how many rows; a context, when nothing of it is left.
+        requested_by: Stands on the receipts.
     """
-    if not user_id:
-        raise ValueError("no user")
-
-    async def end_keys(transaction: Transaction) -> int:
-        return await end_context_keys_of_user(transaction, user_id)
-
-    await tenant.transaction(end_keys)
     named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
         pass
     while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
-        await eraser.erase_tenant(tenant, on_finished=lambda: on_progress("context.context", 1))
+        await eraser.erase_tenant(tenant)
         await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
-    for table, statement in _REMOVE_OWNED.items():
-        while removed := (await tenant.query(statement, {**named, "rows": STEP_ROWS}))[0].removed:
-            on_progress(table, removed)
-    await eraser.erase_scopes_of(tenant, user_id)
-    if unlisted := (await tenant.query(_UNLIST, named))[0].unlisted:
-        on_progress("context.agent", unlisted)
+
+
+async def unlist(tenant: Tenant, user_id: str) -> int:
+    """Take a user from the lists of who may name an agent, and return how many agents listed him."""
+    (row,) = await tenant.query(_UNLIST, {"tenant_id": tenant.tenant_id, "user_id": user_id})
+    unlisted: int = row.unlisted
+    return unlisted
+
+
+def on_hold(hold_ids: Sequence[UUID]) -> LegalHold:
+    """Return the error that says which holds forbid to erase something."""
+    return LegalHold("a hold forbids to erase this", hold_ids=",".join(map(str, hold_ids)))
 
 
 def _erasure(row: Row) -> Erasure:

@@ -41,6 +41,102 @@ $$;
 
 ALTER FUNCTION context.count_usage() OWNER TO contextkeep_owner;
 
+CREATE TABLE context.action (
+    tenant_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    request_id uuid,
+    kind text NOT NULL,
+    principal text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    entity_node_id uuid,
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
+    CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
+);
+
+ALTER TABLE context.action OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.forget_actions(record_ids uuid[]) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH gone AS (
+          DELETE FROM context.action a
+           WHERE ((a.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (a.record_id = ANY (forget_actions.record_ids)))
+           RETURNING true AS "?column?"
+         )
+  SELECT count(*) AS count
+    FROM gone;
+END;
+
+ALTER FUNCTION context.forget_actions(record_ids uuid[]) OWNER TO contextkeep_owner;
+
+CREATE TABLE context.context (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    entity_node_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    last_said_at timestamp with time zone NOT NULL,
+    last_session bigint DEFAULT 0 NOT NULL,
+    message_count bigint DEFAULT 0 NOT NULL,
+    token_count bigint DEFAULT 0 NOT NULL,
+    last_session_name text DEFAULT ''::text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    recall_profile text DEFAULT ''::text NOT NULL,
+    only_system text,
+    only_id text,
+    agent_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    external_ids jsonb DEFAULT '[]'::jsonb NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    deleted_at timestamp with time zone,
+    task_count integer DEFAULT 0 NOT NULL,
+    last_change bigint DEFAULT 0 NOT NULL,
+    artifact_count integer DEFAULT 0 NOT NULL,
+    header_change bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
+    CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.context OWNER TO contextkeep_owner;
+
+CREATE TABLE context.hold (
+    tenant_id uuid NOT NULL,
+    hold_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    subject text NOT NULL,
+    context_id uuid,
+    reason text NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT hold_check CHECK (((subject = ''::text) = (context_id IS NOT NULL)))
+);
+
+ALTER TABLE context.hold OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.holds_of(of_context_id uuid) RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT h.hold_id
+    FROM (context.hold h
+      JOIN context.context c ON (((c.tenant_id = h.tenant_id) AND (c.context_id = holds_of.of_context_id))))
+   WHERE ((h.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND ((h.context_id = ANY (c.ancestors)) OR ((h.subject <> ''::text) AND (h.subject = c.owner_user_id)) OR (EXISTS ( SELECT
+            FROM context.context b
+           WHERE ((b.tenant_id = c.tenant_id) AND (b.ancestors[1] = c.ancestors[1]) AND (c.context_id = ANY (b.ancestors)) AND ((b.context_id = h.context_id) OR ((h.subject <> ''::text) AND (h.subject = b.owner_user_id))))))));
+END;
+
+ALTER FUNCTION context.holds_of(of_context_id uuid) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $$
@@ -251,6 +347,9 @@ BEGIN
     SELECT 'erasures', count(*), 0::bigint, min(e.created_at), '' FROM context.erasure e WHERE e.finished_at IS NULL
     HAVING count(*) > 0
     UNION ALL
+    SELECT 'erasures of subjects', count(*), 0::bigint, min(s.created_at), '' FROM context.subject_erasure s
+    WHERE s.finished_at IS NULL HAVING count(*) > 0
+    UNION ALL
     SELECT 'bytes to remove', count(*), 0::bigint, min(b.created_at), '' FROM context.blob b
     WHERE b.state IN ('writing', 'deleting') AND b.due_at < now() HAVING count(*) > 0;
 END
@@ -290,6 +389,21 @@ END
 $$;
 
 ALTER FUNCTION context.passage_in_bounds(context_id uuid, ancestors uuid[], graph_name text, agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH renamed AS (
+          UPDATE context.action a SET principal = rename_in_actions.pseudonym
+           WHERE ((a.ctid >= rename_in_actions.first) AND (a.ctid < rename_in_actions.behind) AND (a.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (a.principal = rename_in_actions.who) AND (rename_in_actions.who <> ''::text))
+           RETURNING true AS "?column?"
+         )
+  SELECT count(*) AS count
+    FROM renamed;
+END;
+
+ALTER FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.retry_work(asking_id uuid, of_kind text) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -515,22 +629,6 @@ $$;
 
 ALTER FUNCTION context.words_of(language text, said text) OWNER TO contextkeep_owner;
 
-CREATE TABLE context.action (
-    tenant_id uuid NOT NULL,
-    record_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    request_id uuid,
-    kind text NOT NULL,
-    principal text NOT NULL,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    entity_node_id uuid,
-    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
-    CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
-);
-
-ALTER TABLE context.action OWNER TO contextkeep_owner;
-
 ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME context.action_seq_seq
     START WITH 1
@@ -641,44 +739,6 @@ CREATE TABLE context.compiled_page (
 WITH (fillfactor='80');
 
 ALTER TABLE context.compiled_page OWNER TO contextkeep_owner;
-
-CREATE TABLE context.context (
-    tenant_id uuid NOT NULL,
-    context_id uuid NOT NULL,
-    ancestors uuid[] NOT NULL,
-    entity_node_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone,
-    closed_at timestamp with time zone,
-    last_seq bigint DEFAULT 0 NOT NULL,
-    last_said_at timestamp with time zone NOT NULL,
-    last_session bigint DEFAULT 0 NOT NULL,
-    message_count bigint DEFAULT 0 NOT NULL,
-    token_count bigint DEFAULT 0 NOT NULL,
-    last_session_name text DEFAULT ''::text NOT NULL,
-    owner_user_id text NOT NULL,
-    app_id text NOT NULL,
-    agent_bundle_id text NOT NULL,
-    created_by text NOT NULL,
-    title text DEFAULT ''::text NOT NULL,
-    recall_profile text DEFAULT ''::text NOT NULL,
-    only_system text,
-    only_id text,
-    agent_ids text[] DEFAULT '{}'::text[] NOT NULL,
-    external_ids jsonb DEFAULT '[]'::jsonb NOT NULL,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    deleted_at timestamp with time zone,
-    task_count integer DEFAULT 0 NOT NULL,
-    last_change bigint DEFAULT 0 NOT NULL,
-    artifact_count integer DEFAULT 0 NOT NULL,
-    header_change bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
-    CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
-)
-WITH (fillfactor='80');
-
-ALTER TABLE context.context OWNER TO contextkeep_owner;
 
 CREATE TABLE context.context_external_id (
     tenant_id uuid NOT NULL,
@@ -814,6 +874,14 @@ CREATE VIEW context.embedding_of_tenant AS
   WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 ALTER VIEW context.embedding_of_tenant OWNER TO contextkeep_owner;
+
+CREATE TABLE context.erased_blob (
+    tenant_id uuid NOT NULL,
+    erasure_id uuid NOT NULL,
+    blob_id uuid NOT NULL
+);
+
+ALTER TABLE context.erased_blob OWNER TO contextkeep_owner;
 
 CREATE TABLE context.erasure (
     tenant_id uuid NOT NULL,
@@ -1336,7 +1404,8 @@ CREATE TABLE context.request (
     fingerprint bytea NOT NULL,
     answer jsonb NOT NULL,
     bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
-    about_id uuid
+    about_id uuid,
+    subject text DEFAULT NULLIF(current_setting('app.subject'::text, true), ''::text)
 );
 
 ALTER TABLE context.request OWNER TO contextkeep_owner;
@@ -1373,6 +1442,20 @@ CREATE TABLE context.specialist (
 );
 
 ALTER TABLE context.specialist OWNER TO contextkeep_owner;
+
+CREATE TABLE context.subject_erasure (
+    tenant_id uuid NOT NULL,
+    erasure_id uuid NOT NULL,
+    subject text,
+    subject_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    removed jsonb DEFAULT '{}'::jsonb NOT NULL,
+    requested_by text NOT NULL
+);
+
+ALTER TABLE context.subject_erasure OWNER TO contextkeep_owner;
 
 CREATE TABLE context.task (
     tenant_id uuid NOT NULL,
@@ -1439,7 +1522,8 @@ CREATE TABLE context.upload (
     due_at timestamp with time zone NOT NULL,
     size_bytes bigint,
     sha256 bytea,
-    record jsonb NOT NULL
+    record jsonb NOT NULL,
+    subject text DEFAULT NULLIF(current_setting('app.subject'::text, true), ''::text)
 );
 
 ALTER TABLE context.upload OWNER TO contextkeep_owner;
@@ -1847,11 +1931,17 @@ ALTER TABLE ONLY context.definition
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
+ALTER TABLE ONLY context.erased_blob
+    ADD CONSTRAINT erased_blob_pkey PRIMARY KEY (tenant_id, erasure_id, blob_id);
+
 ALTER TABLE ONLY context.erasure
     ADD CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, context_id);
 
 ALTER TABLE ONLY context.facet
     ADD CONSTRAINT facet_pkey PRIMARY KEY (tenant_id, page_id, is_put, slug);
+
+ALTER TABLE ONLY context.hold
+    ADD CONSTRAINT hold_pkey PRIMARY KEY (tenant_id, hold_id);
 
 ALTER TABLE ONLY context.import
     ADD CONSTRAINT import_pkey PRIMARY KEY (tenant_id, import_id);
@@ -1924,6 +2014,9 @@ ALTER TABLE ONLY context.source_test
 
 ALTER TABLE ONLY context.specialist
     ADD CONSTRAINT specialist_pkey PRIMARY KEY (tenant_id, specialist_id);
+
+ALTER TABLE ONLY context.subject_erasure
+    ADD CONSTRAINT subject_erasure_pkey PRIMARY KEY (tenant_id, erasure_id);
 
 ALTER TABLE ONLY context.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, task_id);
@@ -2092,6 +2185,10 @@ CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
 CREATE INDEX source_test_newest ON context.source_test USING btree (tenant_id, created_at DESC, test_id DESC);
 
+CREATE INDEX subject_erasure_finished ON context.subject_erasure USING btree (tenant_id, finished_at);
+
+CREATE UNIQUE INDEX subject_erasure_open ON context.subject_erasure USING btree (tenant_id, subject) WHERE (finished_at IS NULL);
+
 CREATE INDEX task_change ON context.task USING btree (tenant_id, context_id, change);
 
 CREATE INDEX task_newest ON context.task USING btree (tenant_id, context_id, task_id);
@@ -2202,9 +2299,13 @@ CREATE POLICY bounds ON context.definition AS RESTRICTIVE FOR SELECT USING ((NUL
 
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.erased_blob AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.facet AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.hold AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.import AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
@@ -2249,6 +2350,8 @@ CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT 
 CREATE POLICY bounds ON context.source_test AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.specialist AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.subject_erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -2396,9 +2499,13 @@ ALTER TABLE context.definition ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.erased_blob ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.facet ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.hold ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.import ENABLE ROW LEVEL SECURITY;
 
@@ -2496,6 +2603,8 @@ CREATE POLICY subject ON context.window_summary AS RESTRICTIVE USING ((NULLIF(((
 
 CREATE POLICY subject ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+ALTER TABLE context.subject_erasure ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -2520,9 +2629,13 @@ CREATE POLICY tenant ON context.definition USING ((tenant_id = ( SELECT (NULLIF(
 
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.erased_blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.facet USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.hold USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.import USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2567,6 +2680,8 @@ CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.source_test USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.specialist USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.subject_erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.task USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -2648,6 +2763,20 @@ ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA context TO contextkeep_service;
 
+GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.forget_actions(record_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.forget_actions(record_ids uuid[]) TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE context.hold TO contextkeep_service;
+
+GRANT UPDATE(created_by) ON TABLE context.hold TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.holds_of(of_context_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.holds_of(of_context_id uuid) TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.message_record TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_service;
@@ -2664,6 +2793,9 @@ GRANT ALL ON FUNCTION context.number_behind(of_table text, seq bigint) TO contex
 REVOKE ALL ON FUNCTION context.owed_work(asking_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.owed_work(asking_id uuid) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.retry_work(asking_id uuid, of_kind text) TO contextkeep_service;
 
@@ -2672,8 +2804,6 @@ GRANT ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, ch
 
 REVOKE ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) TO contextkeep_service;
-
-GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.agent TO contextkeep_service;
 
@@ -2685,8 +2815,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.compile_state TO contextkeep_
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.compiled_page TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_service;
-
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_window TO contextkeep_service;
@@ -2696,6 +2824,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.definition TO contextkeep_ser
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE context.erased_blob TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
 
@@ -2753,6 +2883,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.source_test TO contextkeep_se
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.specialist TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.subject_erasure TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.task TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.tenant_limit TO contextkeep_service;
@@ -2772,6 +2904,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_page TO contextkeep_serv
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_page_name TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE context.wiki_page_version TO contextkeep_service;
+
+GRANT UPDATE(created_by) ON TABLE context.wiki_page_version TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_service;
 

@@ -100,6 +100,11 @@ class Sweeper:
             records_purged=await _all_of(lambda: self._purges.purge_due(tenant, count_max=_BATCH)),
             uploads_given_up=await _all_of(lambda: upload_rows.give_up_due(tenant, count_max=_BATCH)),
         )
+        return swept + await self.remove_bytes(tenant)
+
+    async def remove_bytes(self, tenant: Tenant) -> Swept:
+        """Remove the bytes of a tenant that are due."""
+        swept = Swept()
         while True:
             due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
             at_once = asyncio.Semaphore(_DELETES_MAX)

@@ -567,6 +567,21 @@ ALTER TABLE ONLY entity.embedding ALTER COLUMN vector SET STORAGE MAIN;
 
 ALTER TABLE entity.embedding OWNER TO contextkeep_owner;
 
+CREATE TABLE entity.erasure (
+    tenant_id uuid NOT NULL,
+    erasure_id uuid NOT NULL,
+    subject text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    nodes_removed bigint DEFAULT 0 NOT NULL,
+    edges_removed bigint DEFAULT 0 NOT NULL,
+    answers_removed bigint DEFAULT 0 NOT NULL,
+    names_replaced bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE entity.erasure OWNER TO contextkeep_owner;
+
 CREATE TABLE entity.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -708,7 +723,8 @@ CREATE TABLE entity.request (
     rpc text NOT NULL,
     fingerprint bytea NOT NULL,
     answer jsonb NOT NULL,
-    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
+    subject text DEFAULT NULLIF(current_setting('app.subject'::text, true), ''::text)
 );
 
 ALTER TABLE entity.request OWNER TO contextkeep_owner;
@@ -724,6 +740,9 @@ ALTER TABLE ONLY entity.edge
 
 ALTER TABLE ONLY entity.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
+
+ALTER TABLE ONLY entity.erasure
+    ADD CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, erasure_id);
 
 ALTER TABLE ONLY entity.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
@@ -751,6 +770,8 @@ CREATE INDEX edge_type ON entity.edge USING btree (tenant_id, graph_name, edge_t
 CREATE INDEX edge_unknown ON entity.edge USING btree (tenant_id, from_node_id, id) WHERE ((newest_below IS NULL) AND ((edge_type = ANY (ARRAY['Contains'::text, 'InResponseTo'::text])) IS TRUE));
 
 CREATE INDEX embedding_slice ON entity.embedding USING btree (tenant_id, graph_name, name);
+
+CREATE INDEX erasure_finished ON entity.erasure USING btree (tenant_id, finished_at);
 
 CREATE INDEX node_created ON entity.node USING btree (tenant_id, graph_name, created_at, seq);
 
@@ -806,6 +827,8 @@ CREATE POLICY bounds ON entity.edge AS RESTRICTIVE USING ((NULLIF((( SELECT (COA
 
 CREATE POLICY bounds ON entity.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[owner_id])), false) IS NOT NULL));
 
+CREATE POLICY bounds ON entity.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds ON entity.node AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, agent_bundle_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON entity.node_io AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.sees_node(node_id)), false) IS NOT NULL));
@@ -822,6 +845,8 @@ ALTER TABLE entity.edge ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.embedding ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE entity.erasure ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE entity.node ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.node_io ENABLE ROW LEVEL SECURITY;
@@ -837,6 +862,8 @@ CREATE POLICY tenant ON entity.change_feed USING ((tenant_id = ( SELECT (NULLIF(
 CREATE POLICY tenant ON entity.edge USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON entity.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON entity.node USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -858,11 +885,17 @@ GRANT ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid
 
 GRANT SELECT,INSERT,DELETE ON TABLE entity.change TO contextkeep_service;
 
+GRANT UPDATE(general_type_name) ON TABLE entity.change TO contextkeep_service;
+
+GRANT UPDATE(specific_type_name) ON TABLE entity.change TO contextkeep_service;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE entity.change_feed TO contextkeep_service;
 
 GRANT SELECT ON TABLE entity.edge_to_count TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.erasure TO contextkeep_service;
 
 GRANT SELECT ON TABLE entity.migration TO contextkeep_service;
 
@@ -875,5 +908,7 @@ GRANT SELECT ON TABLE entity.node_of_tenant TO contextkeep_service;
 GRANT SELECT ON TABLE entity.node_to_count TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextkeep_service;
+
+GRANT UPDATE(created_by) ON TABLE entity.progress TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.request TO contextkeep_service;

@@ -58,8 +58,8 @@ definitions:
 
 READING = re.compile(
     r"contextkeep (audit|history|operator|query|search|usage"
-    r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|list|log|manifest"
-    r"|messages|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
+    r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|holds|list|log|manifest"
+    r"|messages|plan|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
 )
 
 # One runs until it is told to stop (tests/console), the other needs a framework (tests/adapters).
@@ -117,6 +117,8 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
         for name in ("tickets", "old"):
             context.put_mcp_server(name, tickets.url, clear_secret=True)
         context.discover_mcp_tools("tickets")
+    if line.startswith("contextkeep erasure "):
+        made |= erased(context)
     if line.startswith("contextkeep key revoke "):
         made["PREFIX"] = context.create_key("an agent", ["read"]).prefix
     return made
@@ -130,7 +132,16 @@ def tickets() -> Iterator[FakeMcp]:
 
 @pytest.fixture(scope="module")
 def to_read(clients: tuple[EntityClient, ContextClient]) -> dict[str, str]:
-    return written(*clients)
+    return {**written(*clients), **erased(clients[1])}
+
+
+def erased(context: ContextClient) -> dict[str, str]:
+    """Erase a user, hold another one, and return the ids."""
+    label = uuid.uuid4().hex
+    return {
+        "ERASURE_OF_SUBJECT": context.erase(f"gone {label}").erasure_id,
+        "HOLD": context.put_hold("a lawsuit", subject=f"held {label}").hold_id,
+    }
 
 
 def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
@@ -252,6 +263,8 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
             ids["PAGE"],
             ids["DOCUMENT"],
             ids["JOB"],
+            ids.get("ERASURE_OF_SUBJECT", ""),
+            ids.get("HOLD", ""),
         ),
         1,
     ):

@@ -50,6 +50,7 @@ OF_TENANTS = {
     *("ApproveMcpTool", "UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
     *OF_STORED_KEYS,
     *("GetUsage", "GetRecentCalls", "ExportArchive", "ImportArchive", "GetImport"),
+    *("PlanErasure", "Erase", "GetSubjectErasure", "PutHold", "ReleaseHold", "ListHolds", "EraseOwned", "GetOwned"),
     *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
     "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
 }

@@ -17,7 +17,7 @@ PROMISED = {
         CreateNode CreateEdge WriteGraph
         GetNode BatchGetNodes GetNodeByExternalId GetNodeByName
         GetEdge BatchGetEdges UpdateEdgeData DeleteEdge
-        UpdateNodeData UpdateNodeStatus ArchiveNode DeleteNode
+        UpdateNodeData UpdateNodeStatus ArchiveNode DeleteNode EraseOwned GetOwned
         ListEdges Traverse SearchNodes CountNodes ListEdgeTypes ListGraphs
         SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress ResetNode
         UpsertEmbedding DeleteEmbedding ListEmbeddings SearchSimilar
@@ -68,6 +68,7 @@ PROMISED = {
         ListTenants SetTenantLimits ListBackgroundWork RetryBackgroundWork StartJob GetJob ListJobs
     """,
     "contextkeep.context.v1.Transfer": "ExportArchive ImportArchive GetImport",
+    "contextkeep.context.v1.Erasures": "PlanErasure Erase GetSubjectErasure PutHold ReleaseHold ListHolds",
     "contextkeep.context.v1.Observing": "GetRecentCalls",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

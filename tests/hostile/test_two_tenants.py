@@ -34,7 +34,7 @@ from tests.rpcs import Rpc
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
 # Says nothing of what anybody has. Whose calls are counted, `test_observing_stub` says.
-ALIKE = {"ListTools", "StartChanges", "ListChanges", "GetRecentCalls"}
+ALIKE = {"ListTools", "StartChanges", "ListChanges", "GetRecentCalls", "GetOwned"}
 
 # What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
 # tokens, which are bound to their tenant.

@@ -25,6 +25,7 @@ from contextkeep.context.v1 import context_query_pb2 as querying
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import definitions_pb2 as definitions
+from contextkeep.context.v1 import erasures_pb2 as erasures
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from contextkeep.context.v1 import knowledge_pb2 as knowledge
 from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
@@ -91,6 +92,9 @@ class Things:
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
     erasure_id: str  # of one that is gone
+    subject_erasure_id: str  # of one that never was
+    held_user_id: str
+    hold_id: str
     call_id: str  # of an administrator
     job_id: str
     import_id: str
@@ -144,6 +148,9 @@ def invented() -> Things:
         user_id=f"user {label}",
         doomed_id=str(new_id()),
         erasure_id=str(new_id()),
+        subject_erasure_id=str(new_id()),
+        held_user_id=f"held {label}",
+        hold_id=str(new_id()),
         call_id=uuid.uuid4().hex,
         job_id=str(new_id()),
         import_id=str(new_id()),
@@ -152,8 +159,10 @@ def invented() -> Things:
 
 
 # Only a key in Postgres makes and revokes keys, and operates; those of these tests are none. What such keys may is in
-# `test_given_keys` and `test_operators`.
+# `test_given_keys` and `test_operators`. What goes on behind its answer would change what these tests compare, so who
+# is named here is held: whom an erasure reaches is in context_service/test_erasures.py.
 OF_STORED_KEYS = {
+    *("Erase", "GetSubjectErasure", "EraseOwned"),
     *("CreateKey", "RevokeKey", "ListTenants", "SetTenantLimits", "ListBackgroundWork", "RetryBackgroundWork"),
     *("StartJob", "GetJob", "ListJobs"),
 }
@@ -313,6 +322,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         **_known(done, t),
         "document_id": _with_documents(client, key, t),
         "compiled_page_id": _with_pages(client, key, t),
+        "hold_id": _with_holds(client, key, t),
         "call_id": _with_keys(client, key, sent.context_id) or t.call_id,
     }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
@@ -429,6 +439,19 @@ def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) 
         done("PatchState", windows.PatchStateRequest(window_id=window_id, set=[entry]))
     for _ in range(2):
         done("CreateCheckpoint", windows.CreateCheckpointRequest(window_id=window_id, label=SECRET))
+
+
+def _with_holds(client: Client, key: object, t: Things) -> str:
+    """Put holds, two, so that lists of them have two pages, and return the id of one. Only administrators do."""
+    hold_id = t.hold_id
+    for _ in range(2):
+        holding = erasures.PutHoldRequest(subject=t.held_user_id, reason=SECRET)
+        outcome = client.call(RPCS["PutHold"], holding, key=key)
+        if outcome.reason == "PERMISSION_DENIED":
+            return hold_id
+        assert outcome.ok, outcome
+        hold_id = outcome.answers[0].hold.hold_id
+    return hold_id
 
 
 def _with_agents(client: Client, key: object, t: Things) -> Things:
@@ -1583,6 +1606,26 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "ListAdministrativeCalls": lambda t: [
         administration.ListAdministrativeCallsRequest(page_size=1),
         administration.ListAdministrativeCallsRequest(call_id=t.call_id, page_size=1),
+    ],
+    "PlanErasure": lambda t: [erasures.PlanErasureRequest(subject=t.user_id)],
+    "Erase": lambda t: [
+        erasures.EraseRequest(subject=t.held_user_id),
+        erasures.EraseRequest(subject=t.held_user_id, request_id=t.request_id),
+    ],
+    "GetSubjectErasure": lambda t: [erasures.GetSubjectErasureRequest(erasure_id=t.subject_erasure_id)],
+    "PutHold": lambda t: [
+        erasures.PutHoldRequest(context_id=t.context_id, reason="x"),
+        erasures.PutHoldRequest(subject=t.held_user_id, reason="x", request_id=t.request_id),
+    ],
+    "ReleaseHold": lambda t: [
+        erasures.ReleaseHoldRequest(hold_id=t.hold_id),
+        erasures.ReleaseHoldRequest(hold_id=t.hold_id, request_id=t.request_id),
+    ],
+    "ListHolds": lambda t: [erasures.ListHoldsRequest(page_size=1)],
+    "EraseOwned": lambda t: [graph.EraseOwnedRequest(erasure_id=t.subject_erasure_id)],
+    "GetOwned": lambda t: [
+        graph.GetOwnedRequest(subject=t.user_id),
+        graph.GetOwnedRequest(erasure_id=t.subject_erasure_id),
     ],
     "GetRecentCalls": lambda t: [observing.GetRecentCallsRequest()],
     "GetUsage": lambda t: [administration.GetUsageRequest()],

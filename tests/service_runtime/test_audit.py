@@ -102,6 +102,13 @@ async def test_a_line_stays_short_however_much_is_written(services: Addresses, l
 
 def test_rows_that_say_nothing_are_not_all_looked_at():
     """A refused request of two million of them kept the loop for seconds, after its caller had the answer."""
-    request = pb.WriteGraphRequest(nodes=[pb.NodeInput()] * 1_000_000, request_id="r")
+    request = pb.WriteGraphRequest(nodes=[pb.NodeInput()] * 1_000_000, request_id=NO_NODE)
     assert cpu.units(lambda: list(audit._ids_of(request, "request"))) < 100  # 2; of all of them, thousands
-    assert list(audit._ids_of(request, "request")) == [("request.request_id", "r")]
+    assert list(audit._ids_of(request, "request")) == [("request.request_id", NO_NODE)]
+
+
+def test_an_id_that_a_caller_made_up_is_said_by_its_digest():
+    """It may be a name, or a number of a person: logs are not erased with him. Who has it finds the line."""
+    request = pb.GetNodeByExternalIdRequest(external_id=SECRET)
+    assert list(audit._ids_of(request, "request")) == [("request.external_id", audit.digest_of(SECRET))]
+    assert SECRET not in audit.digest_of(SECRET)

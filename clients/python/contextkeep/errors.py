@@ -174,9 +174,15 @@ class ContextNotFound(NotFound):
 
 
 class ErasureNotFound(NotFound):
-    """There is no erasure with this id that the caller may see; a receipt is kept for a year."""
+    """There is no erasure with this id that the caller may see; a receipt of a context is kept for a year."""
 
     reason = "ERASURE_NOT_FOUND"
+
+
+class HoldNotFound(NotFound):
+    """There is no hold with this id: it never was, or was released."""
+
+    reason = "HOLD_NOT_FOUND"
 
 
 class SourceTestNotFound(NotFound):
@@ -456,6 +462,12 @@ class FailedPrecondition(ContextKeepError):
 
     code = grpc.StatusCode.FAILED_PRECONDITION
     reason = "FAILED_PRECONDITION"
+
+
+class LegalHold(FailedPrecondition):
+    """A hold forbids to erase this; `hold_ids` names it."""
+
+    reason = "LEGAL_HOLD"
 
 
 class JobRunning(FailedPrecondition):

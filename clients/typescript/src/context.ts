@@ -1,6 +1,6 @@
 /** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { TransferCalls } from "./context/transfer.js";
+import { ErasureCalls } from "./context/erasures.js";
 
 export type { KeyFields } from "./context/administration.js";
 export type { ContextClientOptions } from "./context/app.js";
@@ -21,4 +21,4 @@ export type { PageName, PutPageOptions } from "./context/wiki.js";
 export type { WindowOptions } from "./context/windows.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends TransferCalls {}
+export class ContextClient extends ErasureCalls {}

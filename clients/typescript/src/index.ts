@@ -76,6 +76,7 @@ export type {
 } from "./definitions.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
+export type { ErasurePlan, Hold, OwnedNodes, SubjectErasure } from "./erasures.js";
 export { ContextKeepError } from "./error.js";
 export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
 export * from "./gen/errors.js";

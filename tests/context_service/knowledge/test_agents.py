@@ -9,9 +9,7 @@ import grpc
 import psycopg
 import pytest
 
-from context_service.contexts.erasing import Eraser, erase_subject
 from context_service.knowledge import agents
-from context_service.retrieval.passages import Passages
 from contextkeep.context.v1 import agents_pb2 as pb
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.errors import (
@@ -25,8 +23,8 @@ from contextkeep.errors import (
     RequestIdReused,
 )
 from service_runtime.ids import new_id
-from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import Opened, an_id
+from tests.context_service.erased import erase_subject
 from tests.errors import raised
 
 
@@ -265,18 +263,9 @@ async def test_a_user_who_is_erased_is_named_by_no_agent_and_no_one_else_may_nam
     beside = await call.put(callers={"user_ids": [other, user], "agent_ids": [user], "subjects": [user, "crm"]})
     everybodys = await call.put()
     of_other_tenant = await call.put(key="other", callers={"user_ids": [user]})
-    progress: dict[str, int] = {}
 
     for found in ({"context.agent": 2}, {}):  # the second time there is nothing left
-        progress.clear()
-        await erase_subject(
-            stack.database.tenant(PRINCIPAL.tenant_id),
-            user,
-            eraser=Eraser(stack.database, Passages(stack.database)),
-            requested_by="operator",
-            on_progress=progress.__setitem__,
-        )
-        assert progress == found
+        assert await erase_subject(stack.database, user) == found
 
     left = (await call("GetAgent", agent_id=beside.agent_id)).agent.callers
     assert (left.user_ids, left.agent_ids, left.subjects) == ([other], [user], ["crm"])

@@ -9,7 +9,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.contexts.erasing import Eraser, erase_subject
 from context_service.knowledge import page as limits
 from context_service.knowledge import pages
 from context_service.knowledge.page_source import PageSource
@@ -31,6 +30,7 @@ from contextkeep.errors import (
 )
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import Opened, an_id, at
+from tests.context_service.erased import erase_subject
 from tests.context_service.knowledge.conftest import User
 
 MARKDOWN = "A customer since 2019.\n\n# Refunds\nWithin 30 days.\n"
@@ -379,9 +379,7 @@ async def test_erasing_a_user_leaves_nothing_of_its_pages(stack: Opened, user: U
         memory = await one.retain("Acme pays late.")
         await put(one, markdown=words, memory_ids=[memory.memory_id], request_id=an_id())
         await put(one, markdown=f"{words} again", aliases=[words])
-    tenant = stack.database.tenant(PRINCIPAL.tenant_id)
-    eraser = Eraser(stack.database, Passages(stack.database))
-    await erase_subject(tenant, user.user_id, eraser=eraser, requested_by="operator", on_progress=lambda *_: None)
+    await erase_subject(stack.database, user.user_id)
 
     assert set(rows_of(stack, user).values()) == {0}
     with psycopg.connect(stack.urls.superuser) as connection:

@@ -7,15 +7,15 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.contexts.erasing import Eraser, erase_subject, owned
+from context_service.contexts.erasing import owned
 from context_service.query import source_test_rows, source_tests
-from context_service.retrieval.passages import Passages
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
+from tests.context_service.erased import erase_subject
 from tests.context_service.query.conftest import World, over_grpc
 from tests.errors import raised
 
@@ -163,6 +163,5 @@ async def test_what_is_kept_goes_with_its_user_and_with_a_context_that_it_names(
     await ran(world, providers=only("fast"), subject_user_id="grace")
     door = database.tenant(PRINCIPAL.tenant_id)
     assert (await owned(door, "grace"))["context.source_test"] == 1
-    eraser = Eraser(database, Passages(database))
-    await erase_subject(door, "grace", eraser=eraser, requested_by="x", on_progress=lambda *_: None)
+    await erase_subject(database, "grace")
     assert (await owned(door, "grace"))["context.source_test"] == 0

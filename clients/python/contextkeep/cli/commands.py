@@ -8,6 +8,7 @@ from contextkeep.cli.agent import agent
 from contextkeep.cli.console import console
 from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
+from contextkeep.cli.erasure import erasure
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
 from contextkeep.cli.kb import kb
@@ -77,6 +78,7 @@ for _command in (
     move_in,
     key,
     audit,
+    erasure,
     usage,
     operator,
     console,

@@ -45,6 +45,7 @@ from contextkeep.values.definitions import (
 )
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
+from contextkeep.values.erasures import ErasurePlan, Hold, OwnedNodes, SubjectErasure
 from contextkeep.values.events import HistoryEvent
 from contextkeep.values.graphs import (
     AppendedMessage,
@@ -199,6 +200,7 @@ __all__ = [
     "EnvelopeStatus",
     "EnvelopeType",
     "Erasure",
+    "ErasurePlan",
     "ErasureState",
     "Evaluation",
     "ExpandedRef",
@@ -216,6 +218,7 @@ __all__ = [
     "GraphCount",
     "HistoryEvent",
     "HitSource",
+    "Hold",
     "ImportConflict",
     "ImportState",
     "ImportanceWeights",
@@ -245,6 +248,7 @@ __all__ = [
     "NodeTrial",
     "Original",
     "Outcome",
+    "OwnedNodes",
     "Pack",
     "PackCost",
     "PackPart",
@@ -287,6 +291,7 @@ __all__ = [
     "Specialist",
     "StateChange",
     "StateEntry",
+    "SubjectErasure",
     "SyncedHistory",
     "Task",
     "TaskHistory",

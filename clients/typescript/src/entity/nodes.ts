@@ -1,6 +1,7 @@
 /** Nodes: written, read, changed, archived, deleted. */
 
 import type { CallOptions } from "../client.js";
+import { type OwnedNodes, ownedOf } from "../erasures.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "../json.js";
 import { fieldsOf } from "../messages.js";
@@ -166,6 +167,26 @@ export abstract class NodeCalls extends NamedNodes {
     const nodeId = await this.nodeId(node, options);
     const request = { nodeId, expectedVersion: expectedVersion(options) };
     return Number((await this.call(graph.deleteNode, request, options)).edgesDeleted);
+  }
+
+  /**
+   * Begin to erase what of the graph a user owns, and return how far it is. `ContextClient.erase` calls it: use that one. Needs the
+   * scope `admin`, of a key without bounds.
+   *
+   * @param erasureId A UUID of yours: with the same it is the same erasure.
+   */
+  async eraseOwned(erasureId: string, subject: string, options: CallOptions = {}): Promise<OwnedNodes> {
+    return ownedOf((await this.call(graph.eraseOwned, { erasureId, subject }, options)).removed!);
+  }
+
+  /**
+   * What of the graph a user owns, or what an erasure has removed of it: name one of them.
+   *
+   * @throws ErasureNotFound There is none.
+   */
+  async getOwned(of: { subject?: string; erasureId?: string } & CallOptions): Promise<OwnedNodes> {
+    const { subject, erasureId } = of;
+    return ownedOf((await this.call(graph.getOwned, { subject, erasureId }, of)).owned!);
   }
 
   /**

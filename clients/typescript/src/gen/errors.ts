@@ -84,9 +84,14 @@ export class ContextNotFound extends NotFound {
   static override readonly reason: string = "CONTEXT_NOT_FOUND";
 }
 
-/** There is no erasure with this id that the caller may see; a receipt is kept for a year. */
+/** There is no erasure with this id that the caller may see; a receipt of a context is kept for a year. */
 export class ErasureNotFound extends NotFound {
   static override readonly reason: string = "ERASURE_NOT_FOUND";
+}
+
+/** There is no hold with this id: it never was, or was released. */
+export class HoldNotFound extends NotFound {
+  static override readonly reason: string = "HOLD_NOT_FOUND";
 }
 
 /** There is no test of sources with this id, or not any more. */
@@ -310,6 +315,11 @@ export class ImportMoved extends Aborted {
 export class FailedPrecondition extends ContextKeepError {
   static override readonly code: StatusCode = "FAILED_PRECONDITION";
   static override readonly reason: string = "FAILED_PRECONDITION";
+}
+
+/** A hold forbids to erase this; `hold_ids` names it. */
+export class LegalHold extends FailedPrecondition {
+  static override readonly reason: string = "LEGAL_HOLD";
 }
 
 /** A job of this kind runs: it is named. */

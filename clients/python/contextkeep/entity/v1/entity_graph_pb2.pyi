@@ -433,6 +433,48 @@ class DeleteNodeResponse(_message.Message):
     edges_deleted: int
     def __init__(self, edges_deleted: _Optional[int] = ...) -> None: ...
 
+class Owned(_message.Message):
+    __slots__ = ("nodes", "edges", "answers", "names", "finished_at")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    nodes: int
+    edges: int
+    answers: int
+    names: int
+    finished_at: _timestamp_pb2.Timestamp
+    def __init__(self, nodes: _Optional[int] = ..., edges: _Optional[int] = ..., answers: _Optional[int] = ..., names: _Optional[int] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class EraseOwnedRequest(_message.Message):
+    __slots__ = ("erasure_id", "subject")
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    erasure_id: str
+    subject: str
+    def __init__(self, erasure_id: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
+
+class EraseOwnedResponse(_message.Message):
+    __slots__ = ("removed",)
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
+    removed: Owned
+    def __init__(self, removed: _Optional[_Union[Owned, _Mapping]] = ...) -> None: ...
+
+class GetOwnedRequest(_message.Message):
+    __slots__ = ("erasure_id", "subject")
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    erasure_id: str
+    subject: str
+    def __init__(self, erasure_id: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
+
+class GetOwnedResponse(_message.Message):
+    __slots__ = ("owned",)
+    OWNED_FIELD_NUMBER: _ClassVar[int]
+    owned: Owned
+    def __init__(self, owned: _Optional[_Union[Owned, _Mapping]] = ...) -> None: ...
+
 class SetNodeIORequest(_message.Message):
     __slots__ = ("node_id", "input_json", "output_json")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]

@@ -102,6 +102,16 @@ class EntityGraphStub:
                 request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.FromString,
                 _registered_method=True)
+        self.EraseOwned = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/EraseOwned',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedResponse.FromString,
+                _registered_method=True)
+        self.GetOwned = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/GetOwned',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedResponse.FromString,
+                _registered_method=True)
         self.SetNodeIO = channel.unary_unary(
                 '/contextkeep.entity.v1.EntityGraph/SetNodeIO',
                 request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.SerializeToString,
@@ -343,6 +353,27 @@ class EntityGraphServicer:
         the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
 
         Reasons: NODE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EraseOwned(self, request, context):
+        """Begins to erase what a user owns: every node whose `owner_user_id` it is, with all that hangs on each as DeleteNode takes it, the answers of
+        repeated calls for that user, and the user's keys; a pseudonym takes the user's place where others' nodes and envelopes say who wrote
+        them. Answers at once, and goes on by itself in steps, whichever process is killed. Again with the same id is harmless, and answers how
+        far it is. The Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
+
+        Reasons: INVALID_ARGUMENT, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetOwned(self, request, context):
+        """Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as EraseOwned.
+
+        Reasons: ERASURE_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -665,6 +696,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.DeleteNode,
                     request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.FromString,
                     response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.SerializeToString,
+            ),
+            'EraseOwned': grpc.unary_unary_rpc_method_handler(
+                    servicer.EraseOwned,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedResponse.SerializeToString,
+            ),
+            'GetOwned': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOwned,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedResponse.SerializeToString,
             ),
             'SetNodeIO': grpc.unary_unary_rpc_method_handler(
                     servicer.SetNodeIO,
@@ -1114,6 +1155,60 @@ class EntityGraph:
             '/contextkeep.entity.v1.EntityGraph/DeleteNode',
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.SerializeToString,
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EraseOwned(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/EraseOwned',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.EraseOwnedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOwned(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/GetOwned',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.GetOwnedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -9,6 +9,7 @@ from contextkeep.client.aio.context.agents import AgentCalls
 from contextkeep.client.aio.context.blobs import BlobCalls
 from contextkeep.client.aio.context.contexts import ContextCalls
 from contextkeep.client.aio.context.definitions import DefinitionCalls
+from contextkeep.client.aio.context.erasures import ErasureCalls
 from contextkeep.client.aio.context.history import HistoryCalls
 from contextkeep.client.aio.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
@@ -31,6 +32,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.erasures_pb2_grpc import ErasuresStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
@@ -60,6 +62,7 @@ class AsyncContextClient(
     AdministrationCalls,
     OperationCalls,
     TransferCalls,
+    ErasureCalls,
     ObservingCalls,
 ):
     """Working memory, contexts and chat history.
@@ -107,6 +110,7 @@ class AsyncContextClient(
                 ToolsStub,
                 AdministrationStub,
                 TransferStub,
+                ErasuresStub,
                 ObservingStub,
             ],
             root_certificates=root_certificates,

@@ -10,6 +10,7 @@ from contextkeep.client.sync.context.agents import AgentCalls
 from contextkeep.client.sync.context.blobs import BlobCalls
 from contextkeep.client.sync.context.contexts import ContextCalls
 from contextkeep.client.sync.context.definitions import DefinitionCalls
+from contextkeep.client.sync.context.erasures import ErasureCalls
 from contextkeep.client.sync.context.history import HistoryCalls
 from contextkeep.client.sync.context.knowledge_bases import KnowledgeBaseCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
@@ -32,6 +33,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.context.v1.erasures_pb2_grpc import ErasuresStub
 from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
@@ -61,6 +63,7 @@ class ContextClient(
     AdministrationCalls,
     OperationCalls,
     TransferCalls,
+    ErasureCalls,
     ObservingCalls,
 ):
     """Working memory, contexts and chat history.
@@ -108,6 +111,7 @@ class ContextClient(
                 ToolsStub,
                 AdministrationStub,
                 TransferStub,
+                ErasuresStub,
                 ObservingStub,
             ],
             root_certificates=root_certificates,

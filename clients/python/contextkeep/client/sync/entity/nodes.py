@@ -13,7 +13,7 @@ from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import NodeInput
-from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO
+from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO, OwnedNodes
 
 
 class NodeCalls(NamedNodes):
@@ -270,6 +270,37 @@ class NodeCalls(NamedNodes):
         request = graph_pb.DeleteNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
         response: graph_pb.DeleteNodeResponse = self.call("DeleteNode", request, timeout_s=timeout_s)
         return response.edges_deleted
+
+    def erase_owned(self, erasure_id: Id, subject: str, *, timeout_s: float | None = None) -> OwnedNodes:
+        """Begin to erase what of the graph a user owns, and return how far it is; again is harmless.
+
+        The Context Service's `erase` calls it: use that one. Needs the scope `admin`, of a key without bounds.
+
+        Args:
+            erasure_id: A UUID of yours: with the same it is the same erasure.
+            subject: The id of the user, as of `owner_user_id`.
+            timeout_s: Deadline; None: the client's.
+        """
+        request = graph_pb.EraseOwnedRequest(erasure_id=messages.to_id(erasure_id), subject=subject)
+        response: graph_pb.EraseOwnedResponse = self.call("EraseOwned", request, timeout_s=timeout_s)
+        return OwnedNodes.from_proto(response.removed)
+
+    def get_owned(
+        self, subject: str = "", *, erasure_id: Id | None = None, timeout_s: float | None = None
+    ) -> OwnedNodes:
+        """Return what of the graph a user owns, or what an erasure has removed of it: name one of them.
+
+        Args:
+            subject: The id of the user.
+            erasure_id: Of an erasure.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ErasureNotFound: there is none.
+        """
+        request = graph_pb.GetOwnedRequest(subject=subject, erasure_id=messages.to_id(erasure_id))
+        response: graph_pb.GetOwnedResponse = self.call("GetOwned", request, timeout_s=timeout_s)
+        return OwnedNodes.from_proto(response.owned)
 
     def set_node_io(
         self,

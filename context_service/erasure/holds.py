@@ -1,0 +1,210 @@
+"""Legal holds: what may not be erased, of a subject or of a context, and why.
+
+Deletes look for them by a function of the owner (`context.holds_of`), so one holds against whoever may not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from contextkeep.errors import ContextNotFound, HoldNotFound, InvalidArgument, LimitExceeded, PermissionDenied
+from service_runtime import pages
+from service_runtime.auth import USER_ID_CHARS_MAX, Principal
+from service_runtime.documents import check_text
+from service_runtime.ids import new_id
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+HOLDS_MAX = 1_000  # of a tenant
+REASON_CHARS_MAX = 1_000
+_LAST_ID = UUID(int=2**128 - 1)
+_SHOWN = 100  # that forbid one thing
+
+_COLUMNS = "hold_id, subject, context_id, reason, created_at, created_by"
+_PUT = f"""
+INSERT INTO context.hold (tenant_id, hold_id, subject, context_id, reason, created_by)
+VALUES (%(tenant_id)s, %(hold_id)s, %(subject)s, %(context_id)s, %(reason)s, %(by)s)
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+_COUNT = "SELECT count(*) AS holds FROM context.hold WHERE tenant_id = %s"
+# One of a tenant at a time counts, and puts.
+_COUNTING = "SELECT pg_advisory_xact_lock(hashtextextended('context.hold ' || %s::text, 0))"
+_IS_THERE = Across(
+    sql="SELECT context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND deleted_at IS NULL",
+    contexts=True,
+    subjects=True,
+    why="an administrator holds what is anybody's of the tenant",
+)
+_DELETE = "DELETE FROM context.hold WHERE tenant_id = %s AND hold_id = %s RETURNING hold_id"
+_LIST = f"""
+SELECT {_COLUMNS} FROM context.hold WHERE tenant_id = %(tenant_id)s AND hold_id < %(before_id)s
+ORDER BY hold_id DESC LIMIT %(count)s
+"""  # noqa: S608
+# Of the subject, of a context of the subject's, or of one below such.
+_AGAINST = Across(
+    sql=f"""
+        SELECT {_COLUMNS} FROM context.hold h
+        WHERE tenant_id = %(tenant_id)s AND (subject = %(subject)s OR EXISTS (
+            SELECT FROM context.context held JOIN context.context c
+                ON c.tenant_id = held.tenant_id AND c.ancestors[1] = held.ancestors[1]
+                    AND (c.context_id = ANY (held.ancestors) OR held.context_id = ANY (c.ancestors))
+            WHERE held.tenant_id = h.tenant_id AND held.context_id = h.context_id
+                AND c.owner_user_id = %(subject)s AND c.owner_user_id <> ''
+        ))
+        ORDER BY hold_id
+        LIMIT %(count)s
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why="a subject is erased with all that is the subject's, for an administrator",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """What may not be erased, and why."""
+
+    hold_id: UUID
+    subject: str  # empty: it is of a context
+    context_id: UUID | None
+    reason: str
+    created_at: datetime
+    created_by: str
+
+
+class Holds:
+    """Puts holds, releases and lists them; each time for a principal without bounds.
+
+    Args:
+        database: Where they are.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests) -> None:
+        self._database = database
+        self._requests = requests
+
+    async def put(
+        self, *, subject: str, context_id: UUID | None, reason: str, principal: Principal, request: Request | None
+    ) -> Hold:
+        """Forbid to erase a subject, or a context.
+
+        Raises:
+            InvalidArgument: neither or both are named, or there is no reason.
+            ContextNotFound: there is no such context.
+            LimitExceeded: there are too many.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal)
+        if bool(subject) == bool(context_id):
+            raise InvalidArgument("name a subject or a context", field="subject")
+        check_text("subject", subject, chars_max=USER_ID_CHARS_MAX)
+        check_text("reason", reason, chars_max=REASON_CHARS_MAX, required=True)
+        door = self._database.of(principal)
+        if request:
+            await self._requests.answered(door, request)
+        if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
+            raise ContextNotFound("there is no such context", context_id=context_id)
+        named = {
+            "tenant_id": door.tenant_id,
+            "hold_id": new_id(),
+            "subject": subject,
+            "context_id": context_id,
+            "reason": reason,
+            "by": principal.subject,
+        }
+
+        async def work(transaction: Transaction) -> Mapping[str, Any]:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                kept: Mapping[str, Any] = answer
+                return kept
+            await transaction.query(_COUNTING, (transaction.tenant_id,))
+            (counted,) = await transaction.query(_COUNT, (transaction.tenant_id,))
+            if counted.holds >= HOLDS_MAX:
+                raise LimitExceeded(
+                    f"there are {HOLDS_MAX} holds; release some",
+                    limit="holds",
+                    limit_max=HOLDS_MAX,
+                    value=counted.holds + 1,
+                )
+            (row,) = await transaction.query(_PUT, named)
+            put = {
+                "hold_id": str(row.hold_id),
+                "created_at": row.created_at.isoformat(),
+                "created_by": row.created_by,
+            }
+            if request:
+                await self._requests.answer(transaction, request, put)
+            return put
+
+        put = await door.transaction(work)
+        return Hold(
+            hold_id=UUID(put["hold_id"]),
+            subject=subject,
+            context_id=context_id,
+            reason=reason,
+            created_at=datetime.fromisoformat(put["created_at"]),
+            created_by=put["created_by"],
+        )
+
+    async def release(self, hold_id: UUID, *, principal: Principal, request: Request | None) -> None:
+        """Take a hold away.
+
+        Raises:
+            HoldNotFound: there is none.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+        """
+        check_unbound(principal)
+
+        async def work(transaction: Transaction) -> None:
+            if request and await self._requests.claim(transaction, request):
+                return
+            if not await transaction.query(_DELETE, (transaction.tenant_id, hold_id)):
+                raise HoldNotFound("there is no such hold", hold_id=hold_id)
+            if request:
+                await self._requests.answer(transaction, request, {"released": True})
+
+        await self._database.of(principal).transaction(work)
+
+    async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Hold], str]:
+        """Return a page of holds, the newest first, and the token of the next one.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+            PermissionDenied: the key is bound.
+        """
+        check_unbound(principal)
+        query = ("ListHolds", principal.tenant_id)
+        before_id = pages.decode_id(query, page.token)
+        count = pages.page_size(page.size)
+        door = self._database.of(principal)
+        named = {"tenant_id": door.tenant_id, "before_id": before_id or _LAST_ID, "count": count + 1}
+        rows = await door.query(_LIST, named)
+        token = pages.encode_token(query, (rows[count - 1].hold_id,)) if len(rows) > count else ""
+        return [_hold(row) for row in rows[:count]], token
+
+
+async def against(door: Tenant, subject: str) -> Sequence[Hold]:
+    """Return the holds that forbid to erase a subject, 100 at most."""
+    rows = await door.query(_AGAINST, {"tenant_id": door.tenant_id, "subject": subject, "count": _SHOWN})
+    return [_hold(row) for row in rows]
+
+
+def check_unbound(principal: Principal) -> None:
+    """Refuse a key with bounds.
+
+    Raises:
+        PermissionDenied: it has some.
+    """
+    if principal.bounds:
+        raise PermissionDenied("the key is bound, and subjects are erased and held within the whole tenant")
+
+
+def _hold(row: Row) -> Hold:
+    return Hold(**row._asdict())

@@ -1,0 +1,399 @@
+"""Subjects: what there is of one, erased, and the receipt of it.
+
+A row says what is owed. Whoever dies in between leaves it to the next, who begins at the first step again: each finds
+what is left. A replica that is at one holds it for `LEASE_S`, and renews that. Keys go first, so that nothing comes
+behind; the row names the subject until nothing is left, and then has a hash of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Protocol
+from uuid import UUID
+
+from context_service.contexts import erasing
+from context_service.contexts.erasing import Eraser, on_hold
+from context_service.erasure import holds
+from context_service.erasure import subject_rows as rows
+from context_service.erasure.holds import Hold, check_unbound
+from context_service.working_memory.retention import SWEEPER, Purges
+from contextkeep.errors import ContextKeepError, ErasureNotFound
+from service_runtime import audit, background
+from service_runtime.auth import USER_ID_CHARS_MAX, Principal
+from service_runtime.documents import check_text
+from service_runtime.ids import new_id
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+from service_runtime.table_pages import pages_of
+from service_runtime.tenants import reachable_tenants
+
+_log = logging.getLogger("erasure")
+
+LEASE_S = 5.0  # a step that takes longer is done by two, which harms nothing
+STEP_ROWS = 1_000
+_RECORDS = 100  # of a transaction, with all that they are found by
+_AWAITED_S = 0.3  # what others do, the bytes and the texts that messages point at
+_AWAITED_TIMES = 20
+
+NOT_FOUND = (
+    "What others say about the subject: a name in a message, a record or a node that is theirs is theirs.",
+    "What was written for the subject by a key that named no user: nothing says whose it is. Delete such contexts by"
+    " their ids, records and nodes by theirs.",
+    "Pages that were compiled from nodes of the subject say so until CompilePages runs again, for each who compiles.",
+    "Logs, metrics and traces of the services, backups, and what other systems were given: their own retention holds.",
+)
+
+
+class OwnedInGraph(Protocol):
+    """What the Entity Service has of a subject, as the caller."""
+
+    async def owned(self, subject: str) -> Mapping[str, int]:
+        """Return how much there is, by kind."""
+        ...
+
+    async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
+        """Begin to erase it; again is harmless."""
+        ...
+
+    async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
+        """Return what is removed, and when it was finished; None: it is not begun."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What there is of a subject."""
+
+    counts: Mapping[str, int]
+    held_by: Sequence[Hold]
+    not_found: Sequence[str] = NOT_FOUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectErasure:
+    """The receipt of a subject that is erased."""
+
+    erasure_id: UUID
+    created_at: datetime
+    finished_at: datetime | None  # in both services
+    requested_by: str
+    removed: Mapping[str, int]
+    is_begun_in_graph: bool
+
+
+class Subjects:
+    """Plans and begins erasures of subjects, and shows them; each time for a principal without bounds.
+
+    Args:
+        database: Where receipts are.
+        graph: The Entity Service.
+        eraser: Does what is begun.
+        requests: The request ids of this service.
+    """
+
+    def __init__(self, database: Database, graph: OwnedInGraph, eraser: SubjectEraser, *, requests: Requests) -> None:
+        self._database = database
+        self._graph = graph
+        self._eraser = eraser
+        self._requests = requests
+
+    async def plan(self, subject: str, *, principal: Principal) -> Plan:
+        """Return what there is of a subject, and what forbids to erase it.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it can be nobody's id.
+            PermissionDenied: the key is bound.
+            Unavailable: the Entity Service does not answer.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        there = {**await count_owned(door, subject), **await self._graph.owned(subject)}
+        counts = {kind: count for kind, count in there.items() if count}
+        return Plan(counts=counts, held_by=await holds.against(door, subject))
+
+    async def erase(self, subject: str, *, principal: Principal, request: Request | None) -> SubjectErasure:
+        """Begin to erase a subject, unless that is begun, and return the receipt.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it can be nobody's id.
+            LegalHold: it may not be erased now.
+            PermissionDenied: the key is bound.
+            RequestIdReused: see the contract.
+            Unavailable: the Entity Service does not answer; here it is begun.
+        """
+        _check(subject, principal)
+        door = self._database.of(principal)
+        answered = await self._requests.answered(door, request) if request else None
+        if answered is None and (held := await holds.against(door, subject)):
+            raise on_hold([hold.hold_id for hold in held])
+
+        async def work(transaction: Transaction) -> UUID:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return UUID(answer["erasure_id"])
+            erasure_id = await begin(transaction, subject, requested_by=principal.subject)
+            if request:
+                await self._requests.answer(transaction, request, {"erasure_id": str(erasure_id)})
+            return erasure_id
+
+        erasure_id = await door.transaction(work)
+        await self._graph.erase_owned(erasure_id, subject)
+        self._eraser.wake()
+        return await self.receipt(erasure_id, principal=principal)
+
+    async def receipt(self, erasure_id: UUID, *, principal: Principal) -> SubjectErasure:
+        """Return a receipt as it is now.
+
+        Raises:
+            ErasureNotFound: there is none.
+            PermissionDenied: the key is bound.
+            Unavailable: the Entity Service does not answer.
+        """
+        check_unbound(principal)
+        door = self._database.of(principal)
+        found = await door.query(rows.READ, (door.tenant_id, erasure_id))
+        if not found:
+            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+        return _receipt(found[0], await self._graph.erased(erasure_id))
+
+
+class SubjectEraser:
+    """Removes what is left of subjects that are erased; any number of replicas may do so at once.
+
+    Args:
+        database: Where it is.
+        contexts: Removes contexts.
+        purges: Removes records; without a time of grace for their bytes.
+        remove_bytes: Removes the bytes of a tenant that are due.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        contexts: Eraser,
+        purges: Purges,
+        *,
+        remove_bytes: Callable[[Tenant], Awaitable[object]],
+    ) -> None:
+        self._database = database
+        self._contexts = contexts
+        self._purges = purges
+        self._remove_bytes = remove_bytes
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let `keep_erasing` look at once."""
+        self._wake.set()
+
+    async def keep_erasing(self, interval_s: float) -> None:
+        """Erase what is owed until cancelled; replicas that start together drift apart."""
+        while True:
+            self._wake.clear()
+            look_again_s = LEASE_S
+            try:
+                if not await self.erase_due():
+                    look_again_s = background.apart(interval_s, 0.5, 1.0)
+            except ContextKeepError as error:
+                _log.warning("erasing failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("erasing failed")  # the next pass may do better
+            try:
+                async with asyncio.timeout(look_again_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def erase_due(self) -> bool:
+        """Do one pass over all tenants; say whether something is left, which another is at, or which waits.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        is_owed = False
+        for tenant in await reachable_tenants(self._database):
+            is_owed |= await self.erase_tenant(tenant)
+        return is_owed
+
+    async def erase_tenant(self, tenant: Tenant) -> bool:
+        """Do what is owed for a tenant, and say whether something is left."""
+        claim = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+        while due := await tenant.query(rows.CLAIM, claim):
+            one = _Erasing(self._database, tenant, due[0], self._contexts, self._purges, self._remove_bytes)
+            if await one.run():
+                _log.info("erased", extra={"erasure_id": due[0].erasure_id})
+        return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+
+
+class _Erasing:
+    """One subject's erasure."""
+
+    def __init__(
+        self,
+        database: Database,
+        tenant: Tenant,
+        due: Row,
+        contexts: Eraser,
+        purges: Purges,
+        remove_bytes: Callable[[Tenant], Awaitable[object]],
+    ) -> None:
+        self._tenant = tenant
+        self._contexts = contexts
+        self._purges = purges
+        self._remove_bytes = remove_bytes
+        self._subject: str = due.subject
+        self._pseudonym = f"erased:{due.erasure_id}"
+        self._named: dict[str, Any] = {
+            "tenant_id": tenant.tenant_id,
+            "erasure_id": due.erasure_id,
+            "subject": self._subject,
+            "digest": audit.digest_of(self._subject),
+            "pseudonym": self._pseudonym,
+            "lease": timedelta(seconds=LEASE_S),
+            "rows": STEP_ROWS,
+        }
+        # Within the walls of what is nobody's in particular: what records are found by stands there.
+        self._door = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
+
+    async def run(self) -> bool:
+        """Remove what is left; False: it waits for something, a hold or bytes that do not go."""
+        for step in (
+            self._keys,
+            self._of_contexts,
+            self._uploads,
+            self._records,
+            self._owned,
+            self._names,
+        ):
+            if await holds.against(self._tenant, self._subject):
+                return False
+            async with background.running(self._keep_renewing()):
+                await step()
+        async with background.running(self._keep_renewing()):
+            return await self._finish()
+
+    async def _keep_renewing(self) -> None:
+        while True:
+            await self._tenant.query(rows.RENEW, self._named)
+            await asyncio.sleep(LEASE_S / 3)
+
+    async def _keys(self) -> None:
+        (row,) = await self._tenant.at_home().query(rows.ERASE_USER, self._named)
+        if self._tenant.may_live_elsewhere:  # keys are at home, calls of administrators here
+            await self._tenant.query(rows.ERASE_USER, self._named)
+        await self._count("access.api_key", row.ended)
+
+    async def _of_contexts(self) -> None:
+        await erasing.erase_contexts_of(
+            self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym
+        )
+        while await self._tenant.query(rows.TAKE_RECEIPTS, self._named):
+            pass
+
+    async def _uploads(self) -> None:
+        while await self._tenant.query(rows.REMOVE_UPLOADS, self._named):
+            pass
+
+    async def _records(self) -> None:
+        while await self._records_once():  # what was changed meanwhile may have moved to where it was read already
+            pass
+
+    async def _records_once(self) -> bool:
+        has_found = False
+        async for pages in pages_of(self._tenant, "context.wm_record"):
+            found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
+            has_found |= bool(found)
+            for start in range(0, len(found), _RECORDS):
+                began = time.monotonic()
+                await self._door.transaction(partial(self._purge, found[start : start + _RECORDS]))
+                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+        return has_found
+
+    async def _purge(self, record_ids: Sequence[UUID], transaction: Transaction) -> None:
+        ids = list(record_ids)
+        blob_ids = [row.blob_id for row in await transaction.query(rows.BLOBS_OF, (transaction.tenant_id, ids))]
+        purged = await self._purges.purge(transaction, ids, principal=self._pseudonym, why="erased")
+        await transaction.query(rows.FORGET_ACTIONS, (ids,))
+        await transaction.query(rows.AWAIT_BLOBS, {**self._named, "blob_ids": blob_ids})
+        await transaction.query(rows.COUNT, {**self._named, "kind": "context.wm_record", "rows": purged})
+
+    async def _owned(self) -> None:
+        for table, statement in rows.REMOVE_OWNED.items():
+            await self._read(table, statement)
+        await self._contexts.erase_scopes_of(self._tenant, self._subject)
+        await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
+        await self._read("context.request", rows.REMOVE_ANSWERS)
+
+    async def _names(self) -> None:
+        for table, statement in rows.RENAME.items():
+            await self._read(table, statement)
+
+    async def _read(self, table: str, statement: Across | str) -> None:
+        async for pages in pages_of(self._tenant, table):
+            await self._tenant.query(statement, {**self._named, **pages})
+
+    async def _finish(self) -> bool:
+        for _ in range(_AWAITED_TIMES):
+            await self._remove_bytes(self._tenant)
+            (left,) = await self._tenant.query(rows.STILL_THERE, self._named)
+            if not (left.bytes or left.texts):
+                await self._tenant.query(rows.FINISH, self._named)
+                return True
+            await asyncio.sleep(_AWAITED_S)
+        return False
+
+    async def _count(self, kind: str, count: int) -> None:
+        if count:
+            await self._tenant.query(rows.COUNT, {**self._named, "kind": kind, "rows": count})
+
+
+async def begin(transaction: Transaction, subject: str, *, requested_by: str) -> UUID:
+    """Write that a subject is to be erased, unless that is written, and return the id of the receipt."""
+    erasure_id = new_id()
+    named = {
+        "tenant_id": transaction.tenant_id,
+        "erasure_id": erasure_id,
+        "subject": subject,
+        "sha256": hash_of(erasure_id, subject),
+        "requested_by": requested_by if requested_by != subject else f"erased:{erasure_id}",
+    }
+    while not await transaction.query(rows.BEGIN, named):
+        if found := await transaction.query(rows.READ_OPEN, named):
+            open_id: UUID = found[0].erasure_id
+            return open_id
+    return erasure_id
+
+
+async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
+    """Return how many rows of this service are a subject's, by table."""
+    named = {"tenant_id": door.tenant_id, "subject": subject}
+    (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
+    return {**await erasing.owned(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
+
+
+def hash_of(erasure_id: UUID, subject: str) -> bytes:
+    """Return what is left of a subject: of each erasure another one, so that two are not told to be of the same."""
+    return hashlib.sha256(erasure_id.bytes + subject.encode()).digest()
+
+
+def _check(subject: str, principal: Principal) -> None:
+    check_unbound(principal)
+    check_text("subject", subject, chars_max=USER_ID_CHARS_MAX, required=True)
+
+
+def _receipt(row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | None) -> SubjectErasure:
+    of_graph, graph_finished_at = in_graph or ({}, None)
+    finished = row.finished_at and graph_finished_at
+    return SubjectErasure(
+        erasure_id=row.erasure_id,
+        created_at=row.created_at,
+        finished_at=finished and max(row.finished_at, graph_finished_at),
+        requested_by=row.requested_by,
+        removed={kind: count for kind, count in sorted({**row.removed, **of_graph}.items()) if count},
+        is_begun_in_graph=in_graph is not None,
+    )

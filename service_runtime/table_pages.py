@@ -1,0 +1,31 @@
+"""A table read once from its beginning to its end, some pages at a time: for rare work that no index is worth.
+
+Statements take the rows of `first` up to `behind` by `ctid`, which Postgres reads without looking at others. A row that
+is changed meanwhile may move to where it was read already, so whoever must not miss one reads until nothing is found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from service_runtime.postgres import Tenant
+
+PAGES = 512  # of 8 KiB
+
+_SIZE = "SELECT (pg_relation_size(%s::text::regclass) / current_setting('block_size')::bigint)::bigint AS pages"
+
+
+async def pages_of(tenant: Tenant, table: str) -> AsyncIterator[dict[str, str]]:
+    """Yield `first` and `behind` of all parts of a table; between two of them others have their turn, as long again.
+
+    Args:
+        tenant: For whom it is read.
+        table: Its name, with the schema.
+    """
+    (row,) = await tenant.query(_SIZE, (table,))
+    for first in range(0, row.pages + 1, PAGES):
+        began = time.monotonic()
+        yield {"first": f"({first},0)", "behind": f"({first + PAGES},0)"}
+        await asyncio.sleep(time.monotonic() - began)

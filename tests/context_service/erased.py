@@ -1,0 +1,32 @@
+"""A subject erased from the Context Service alone, as its eraser does it behind a call."""
+
+from __future__ import annotations
+
+from context_service.contexts.erasing import Eraser
+from context_service.erasure import subjects
+from context_service.erasure.subjects import SubjectEraser
+from context_service.retrieval.passages import Passages
+from context_service.working_memory.record_passages import RecordPassages
+from context_service.working_memory.retention import Purges, Retention
+from service_runtime.postgres import Database, Tenant
+from tests.conftest import PRINCIPAL
+
+
+async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
+    """Erase a user of the first tenant, and return what was removed, by kind."""
+    passages = Passages(database)
+    purges = Purges(database, RecordPassages(passages), retention=Retention(kept_s=0), blob_grace_s=0)
+
+    async def keep_bytes(_: Tenant) -> None:
+        pass
+
+    eraser = SubjectEraser(database, Eraser(database, passages), purges, remove_bytes=keep_bytes)
+    tenant = database.tenant(PRINCIPAL.tenant_id)
+    erasure_id = await tenant.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
+    assert not await eraser.erase_tenant(tenant)
+    (row,) = await tenant.query(
+        "SELECT removed FROM context.subject_erasure WHERE tenant_id = %s AND erasure_id = %s",
+        (tenant.tenant_id, erasure_id),
+    )
+    removed: dict[str, int] = row.removed
+    return removed

@@ -1,0 +1,166 @@
+"""Subjects that are erased: all of it, in both services, whatever is killed meanwhile; and holds that forbid it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from context_service.contexts.erasing import Eraser
+from context_service.erasure.subjects import hash_of
+from context_service.retrieval.passages import Passages
+from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
+from contextkeep.errors import (
+    ContextNotFound,
+    HoldNotFound,
+    LegalHold,
+    PermissionDenied,
+    RecordNotFound,
+    RequestIdReused,
+)
+from service_runtime.auth import ApiKeys
+from service_runtime.postgres import Database
+from tests.conftest import PRINCIPAL, Addresses, Urls
+
+ADA = "ada@example.com"
+USERS = frozenset({"read", "write"})
+
+
+@pytest.fixture
+def callers() -> ApiKeys:
+    return ApiKeys(
+        {
+            "admin": replace(PRINCIPAL, subject="admin"),
+            "ada": replace(PRINCIPAL, subject=ADA, user_id=ADA, scopes=USERS),
+            "bob": replace(PRINCIPAL, subject="bob", user_id="bob", scopes=USERS),
+            "bound": replace(PRINCIPAL, app_ids=frozenset({"books"})),
+        }
+    )
+
+
+async def finished(context: AsyncContextClient, erasure: SubjectErasure) -> SubjectErasure:
+    async with asyncio.timeout(60):
+        while erasure.state != "finished":
+            await asyncio.sleep(0.05)
+            erasure = await context.get_subject_erasure(erasure.erasure_id)
+    return erasure
+
+
+async def test_a_subject_goes_with_all_that_it_owns_and_nobody_else(services: Addresses, urls: Urls):
+    kept: dict[str, str] = {}
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncEntityClient(services.entity, api_key="admin") as graph,
+    ):
+        for key in ("ada", "bob"):
+            async with (
+                AsyncContextClient(services.context, api_key=key) as context,
+                AsyncEntityClient(services.entity, api_key=key) as own,
+            ):
+                sent = await context.send_message(MessageInput(content=f"{key} said a secret"))
+                record = await context.upload_blob(f"{key} wrote a secret".encode(), name=f"{key} secret")
+                node = await own.create_node("Session", name=f"{key} secret")
+                kept |= {f"{key} context": sent.context_id, f"{key} record": record.working_memory_id, key: node.id}
+        plan = await admin.plan_erasure(ADA)
+        assert [plan.counts[kind] for kind in ("context.context", "context.wm_record", "entity.node")] == [1, 1, 1]
+        assert not plan.holds
+        assert len(plan.not_found) >= 3
+
+        erasure = await finished(admin, await admin.erase(ADA))
+
+        assert erasure.removed["context.message"] == erasure.removed["context.wm_record"] == 1
+        assert erasure.removed["entity.node"] == 1
+        assert not (await admin.plan_erasure(ADA)).counts
+        with pytest.raises(ContextNotFound):
+            await admin.get_context(kept["ada context"])
+        with pytest.raises(RecordNotFound):
+            await admin.fetch_wm_record(kept["ada record"])
+        assert (await admin.get_context(kept["bob context"])).context.message_count == 1
+        reader = await admin.get_blob(kept["bob record"])
+        assert b"".join([chunk async for chunk in reader]) == b"bob wrote a secret"
+        assert (await graph.get_node(kept["bob"])).name == "bob secret"
+    with psycopg.connect(urls.superuser) as connection:
+        ((subject, sha256),) = connection.execute("SELECT subject, subject_sha256 FROM context.subject_erasure")
+        assert connection.execute("SELECT subject FROM entity.erasure").fetchall() == [(None,)]
+    assert (subject, sha256) == (None, hash_of(UUID(erasure.erasure_id), ADA))
+
+
+async def test_a_repeated_call_is_one_erasure_and_a_later_one_another(services: Addresses):
+    async with AsyncContextClient(services.context, api_key="admin") as admin:
+        request_id = new_id()
+        first = await admin.erase(ADA, request_id=request_id)
+        assert (await admin.erase(ADA, request_id=request_id)).erasure_id == first.erasure_id
+        await finished(admin, first)
+        later = await admin.erase(ADA)
+        assert later.erasure_id != first.erasure_id
+        assert not (await finished(admin, later)).removed
+        with pytest.raises(RequestIdReused):
+            await admin.erase("bob", request_id=request_id)
+    async with AsyncContextClient(services.context, api_key="bound") as bound:
+        for refused in (bound.plan_erasure(ADA), bound.erase(ADA), bound.put_hold("for nobody", subject=ADA)):
+            with pytest.raises(PermissionDenied):
+                await refused
+
+
+async def test_a_hold_forbids_every_way_to_erase(services: Addresses, urls: Urls, database: Database):
+    """Of a context also the way by one above it, by its time, and by its owner."""
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncContextClient(services.context, api_key="ada") as context,
+    ):
+        above = (await context.send_message(MessageInput(content="the beginning"))).context_id
+        window = await context.open_window(above, model="gpt-4o")
+        below = (await context.fork_window(window.window_id, task="a part")).window.context_id
+        of_context = await admin.put_hold("a lawsuit", context_id=below)
+        with pytest.raises(LegalHold) as refused:
+            await context.delete_context(above)
+        assert refused.value.metadata["hold_ids"] == of_context.hold_id
+        with pytest.raises(LegalHold):
+            await admin.erase(ADA)
+        with psycopg.connect(urls.superuser) as connection:
+            connection.execute("UPDATE context.context SET expires_at = now()")
+        eraser = Eraser(database, Passages(database))
+        assert await eraser.erase_due() == 0
+        assert [hold.hold_id for hold in (await admin.plan_erasure(ADA)).holds] == [of_context.hold_id]
+        with pytest.raises(ContextNotFound):  # nobody is told of a hold of what he does not see
+            async with AsyncContextClient(services.context, api_key="bob") as bob:
+                await bob.delete_context(above)
+
+        of_subject = await admin.put_hold("another", subject=ADA)
+        await admin.release_hold(of_context.hold_id)
+        assert [hold async for hold in admin.list_holds(page_size=1)] == [of_subject]
+        assert await eraser.erase_due() == 0
+        with pytest.raises(LegalHold):
+            await admin.erase(ADA)
+        await admin.release_hold(of_subject.hold_id)
+        with pytest.raises(HoldNotFound):
+            await admin.release_hold(of_subject.hold_id)
+        assert await eraser.erase_due() == 2
+        await finished(admin, await admin.erase(ADA))
+
+
+async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, urls: Urls):
+    """Whichever was first: who holds is told nothing of an erasure that began at the same moment."""
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncContextClient(services.context, api_key="ada") as context,
+    ):
+        sent = await context.send_message(MessageInput(content="a secret"))
+        hold = await admin.put_hold("a lawsuit", subject=ADA)
+        with psycopg.connect(urls.superuser) as connection:
+            erasure_id = new_id()
+            connection.execute(
+                "INSERT INTO context.subject_erasure (tenant_id, erasure_id, subject, subject_sha256, requested_by)"
+                " VALUES (%s, %s, %s, '', '')",
+                (PRINCIPAL.tenant_id, erasure_id, ADA),
+            )
+        await admin.erase("nobody")  # wakes the eraser
+        await asyncio.sleep(0.2)
+        assert (await admin.get_context(sent.context_id)).context.message_count == 1
+        await admin.release_hold(hold.hold_id)
+        again = await admin.erase(ADA)
+        assert again.erasure_id == str(erasure_id)
+        await finished(admin, again)
