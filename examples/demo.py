@@ -37,6 +37,7 @@ from contextkeep import (
     ContextInput,
     EdgeInput,
     EntityClient,
+    ImportedArchive,
     McpTool,
     MessageInput,
     NodeInput,
@@ -46,6 +47,7 @@ from contextkeep import (
     new_id,
 )
 from contextkeep.errors import McpServerFailed, McpToolNotDeclared
+from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,6 +71,7 @@ NOTES = {
 HANDBOOK = "Patients who are allergic to penicillin get erythromycin, says the handbook."
 TOOL_SERVER = "formulary"
 WIKI_PAGE = "# Allergies\n\nPenicillin gives this patient a rash; erythromycin is tolerated.\n"
+PORTABILITY = "portability"
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
@@ -76,13 +79,13 @@ def main() -> None:
     """Run the chapter that is asked for, or the first."""
     parser = argparse.ArgumentParser(description="The main job on real input.")
     parser.add_argument("--stay", action="store_true", help="stay up with what was written: `make run DEMO=1`")
-    parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*CHAPTERS, "all"])
+    parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*CHAPTERS, PORTABILITY, "all"])
     arguments = parser.parse_args()
     if arguments.stay:
         stay()
         return
     asked = arguments.chapter
-    chapters = list(CHAPTERS) if asked == "all" else [asked]
+    chapters = [*CHAPTERS, PORTABILITY] if asked == "all" else [asked]
 
     started, provider = time.perf_counter(), embedding_provider()
     for is_recall, some in groupby(chapters, "recall".__eq__):
@@ -90,7 +93,7 @@ def main() -> None:
         os.environ["EMBEDDING_PROVIDER"] = provider if is_recall else "none"
         run(list(some))
     print(f"  {time.perf_counter() - started:.1f} s in all")
-    for chapter in CHAPTERS:
+    for chapter in (*CHAPTERS, PORTABILITY):
         if chapter not in chapters:
             print(f"  more: make demo CHAPTER={chapter}")
     print("  to try it yourself: make run")
@@ -118,7 +121,10 @@ def run(chapters: Collection[str]) -> None:
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
         with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
             for chapter in chapters:
-                CHAPTERS[chapter](graph, context, folder)
+                if chapter in CHAPTERS:
+                    CHAPTERS[chapter](graph, context, folder)
+        if PORTABILITY in chapters:  # the last: once there are keys, nobody comes in without one
+            portability(services, folder)
         title("Clean up")
         with step("stop all of it"):
             stack.close()
@@ -308,6 +314,54 @@ def delete(context: ContextClient, context_id: str) -> None:
         "laboratory"
     ]:
         raise SystemExit("something is left of what was deleted")
+
+
+def portability(services: dev.Stack, folder: Path) -> None:
+    """Take a context and a user out of one tenant, put them into another, and see the same history there."""
+    title("Portability: from one tenant into another")
+    keys = KeyAdministration(services.postgres.admin_url)
+    keys.add_tenant("elsewhere")
+    scopes = ["read", "write", "admin", "delegate"]
+    here, there = (
+        ContextClient(services.context_address, api_key=keys.create(NewKey(tenant=name, subject="demo", scopes=scopes)))
+        for name in ("default", "elsewhere")
+    )
+    with here, there:
+        with step("write a conversation that points at a file, and remember something of the user"):
+            picture = hashlib.sha256(b"x-ray").digest() * 32_768
+            record = here.upload_blob(picture, name="x-ray.bin")
+            begun = here.send_message(
+                MessageInput("Here is the x-ray.", parts=[PartInput(working_memory_id=record.working_memory_id)]),
+                subject_user_id="ada",
+            )
+            said = [MessageInput(f"Line {n} of the visit.", role="assistant") for n in range(TALK_MESSAGES)]
+            here.append_messages(said, begun.context_id, subject_user_id="ada")
+            here.retain_memory("Ada is allergic to penicillin.", subject_user_id="ada")
+        for name, scope in (("context", {"context_id": begun.context_id}), ("user", {"user_id": "ada"})):
+            path = folder / f"{name}.archive"
+            with step(f"take the {name} out, and put it in elsewhere, twice"):
+                done = here.export_archive(path, **scope)
+                met = [there.import_archive(path) for _ in range(2)]
+            print(f"    {done.size_bytes:,} bytes; {_met(met[0])}; again: {_met(met[1])}")
+            if sum(row.conflicts for one in met for row in one.rows) or sum(row.written for row in met[1].rows):
+                raise SystemExit("an import wrote twice what is once")
+        histories = [
+            [
+                (one.seq, one.content, one.created_at)
+                for one in client.list_messages(begun.context_id, subject_user_id="ada")
+            ]
+            for client in (here, there)
+        ]
+        found = next(iter(there.recall_memories("What is Ada allergic to?", subject_user_id="ada")))
+        print(f"    elsewhere: {len(histories[1])} messages, with their places and times; {found.memory.text!r}")
+        there.download_blob(record.working_memory_id, folder / "x-ray.bin")
+        if histories[0] != histories[1] or (folder / "x-ray.bin").read_bytes() != picture:
+            raise SystemExit("what came elsewhere is not what left")
+
+
+def _met(done: ImportedArchive) -> str:
+    written, present = (sum(getattr(row, what) for row in done.rows) for what in ("written", "present"))
+    return f"{written} rows written, {present} present"
 
 
 def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:

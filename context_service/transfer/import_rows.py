@@ -40,6 +40,11 @@ _GIVE_UP = """
 UPDATE context.import SET state = 'GIVEN_UP'
 WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s
 """
+# The newest import of a context goes on: what another one has begun of it is nobody's.
+_TAKE_OVER = """
+UPDATE context.import SET state = 'GIVEN_UP'
+WHERE tenant_id = %s AND open_context_id = %s AND state = 'RUNNING'
+"""
 _LEFT_OPEN = """
 SELECT import_id, open_context_id FROM context.import
 WHERE tenant_id = %s AND state = 'GIVEN_UP' AND open_context_id IS NOT NULL
@@ -74,6 +79,10 @@ SET task_count = (
     )
 WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s
 """
+
+
+class ContextHeld(Aborted):
+    """Another import has begun to write the same context."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,7 +140,7 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
     """Write down how far an import is; False: somebody else has gone on with it.
 
     Raises:
-        Aborted: another import is writing the same context.
+        ContextHeld: another import has begun to write the same context.
     """
     # One that is only compared is nobody's; any number may do so.
     writes = run.open_context is not None and not run.is_there
@@ -152,7 +161,7 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
     try:
         return bool(await transaction.query(_SAVE, named))
     except psycopg.errors.UniqueViolation:
-        raise Aborted("another import is writing the same context", context_id=run.context_id) from None
+        raise ContextHeld("another import is writing the same context", context_id=run.context_id) from None
 
 
 async def there(transaction: Transaction, context_id: str) -> str:
@@ -195,6 +204,13 @@ def _removing(table: str, whose: str) -> Across:
 _REMOVE = [_removing(table.name, "scope_id" if "scope_id" in table.given else "context_id") for table in CONTEXT_ROWS]
 
 
+async def take_over(database: Database, tenant_id: UUID, context_id: str) -> None:
+    """Give up whatever import has begun to write a context, and remove what it wrote of it."""
+    tenant = database.tenant(tenant_id)
+    await tenant.query(_TAKE_OVER, (tenant_id, context_id))
+    await _clear_up(tenant)
+
+
 async def clear(database: Database, tenant_id: UUID) -> int:
     """Give imports up with which nobody goes on, remove what they left of contexts, and forget old ones.
 
@@ -203,13 +219,18 @@ async def clear(database: Database, tenant_id: UUID) -> int:
     """
     tenant = database.tenant(tenant_id)
     await tenant.query(_GIVE_UP, (tenant_id, GIVEN_UP))
+    cleared = await _clear_up(tenant)
+    await tenant.query(_FORGET, (tenant_id, KEPT))
+    return cleared
+
+
+async def _clear_up(tenant: Tenant) -> int:
     cleared = 0
-    for row in await tenant.query(_LEFT_OPEN, (tenant_id,)):
-        named = {"tenant_id": tenant_id, "context_id": row.open_context_id, "rows": _STEP_ROWS}
+    for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
+        named = {"tenant_id": tenant.tenant_id, "context_id": row.open_context_id, "rows": _STEP_ROWS}
         for statement in _REMOVE:
             while await tenant.query(statement, named):
                 pass
-        await tenant.query(_CLOSE, (tenant_id, row.import_id))
+        await tenant.query(_CLOSE, (tenant.tenant_id, row.import_id))
         cleared += 1
-    await tenant.query(_FORGET, (tenant_id, KEPT))
     return cleared

@@ -30,7 +30,7 @@ from context_service.retrieval.passages import MEMORY, Scope
 from context_service.transfer import archive, import_rows, rows
 from context_service.transfer.archive import FORMAT, Piece
 from context_service.transfer.exporting import check_unbound
-from context_service.transfer.import_rows import Run
+from context_service.transfer.import_rows import ContextHeld, Run
 from context_service.transfer.owed import Owed
 from context_service.transfer.rows import ALL, Column, Columns
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, FIRST, RECORDS, RECORDS_WITH_FILE, Table
@@ -145,6 +145,7 @@ class Importing:
             provider=self._provider,
             owed=self._owed,
             nesting_max=self._nesting_max,
+            take_over=lambda context_id: import_rows.take_over(self._database, tenant.tenant_id, context_id),
         )
         coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes)
         async with aclosing(coming):
@@ -301,6 +302,7 @@ class _Import:
         provider: Where files are.
         owed: What is owed behind what is written.
         nesting_max: Of a document.
+        take_over: Gives up what other imports have begun of a context.
     """
 
     def __init__(
@@ -313,6 +315,7 @@ class _Import:
         provider: str,
         owed: Owed,
         nesting_max: int,
+        take_over: Callable[[str], Awaitable[None]],
     ) -> None:
         self.run = run
         self.tenant = tenant
@@ -322,6 +325,7 @@ class _Import:
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
+        self._take_over = take_over
         self._waiting: list[tuple[Piece, Mapping[str, tuple[int, int]]]] = []
         self._waiting_bytes = 0
 
@@ -355,11 +359,20 @@ class _Import:
             await self._save(transaction, run)
             return run
 
+        async def written(count: int) -> Run:
+            while True:
+                try:
+                    run: Run = await self._transaction(lambda transaction: work(transaction, count))
+                except ContextHeld as error:
+                    await self._take_over(error.metadata["context_id"])
+                else:
+                    return run
+
         try:
-            self.run = await self._transaction(lambda transaction: work(transaction, len(waiting)))
+            self.run = await written(len(waiting))
         except (ArchiveRefused, LimitExceeded):
             if refused and refused[-1]:
-                self.run = await self._transaction(lambda transaction: work(transaction, refused[-1]))
+                self.run = await written(refused[-1])
             raise
 
     async def write_with_file(self, piece: Piece, written: WrittenBlob) -> None:
@@ -400,7 +413,10 @@ class _Import:
         """Say that all is done."""
 
         async def work(transaction: Transaction) -> Run:
-            run = replace(self.run, state="DONE")
+            manifest = self.run.manifest
+            if manifest["scope"]["kind"] == "user":  # who it was is nothing to keep
+                manifest = {**manifest, "scope": {"kind": "user", "id": ""}}
+            run = replace(self.run, state="DONE", manifest=manifest)
             await self._save(transaction, run, pieces_before=self.run.pieces)
             return run
 

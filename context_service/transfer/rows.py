@@ -136,7 +136,8 @@ def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bo
         behind = f" AND ({order}) > ({given})"
     places = ", ".join(f"k{place}" for place in range(len(key)))
     keys = ", ".join(f"t.{one} AS k{place}" for place, one in enumerate(key))
-    texts = ", ".join(f"k{place}::text" for place in range(len(key)))
+    # Not as they are called below: the rows would be in the order of the texts.
+    texts = ", ".join(f"k{place}::text AS key{place}" for place in range(len(key)))
     return f"""
         SELECT looked_at, line, {texts}
         FROM (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
@@ -11,8 +12,23 @@ import grpc
 from context_service.transfer.archive import FIRST_SEAL, Piece, pieces, sealed
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
+from service_runtime.auth import Principal
+from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.contexts import Caller
+from tests.context_service.test_erasing import Stack
 from tests.errors import raised
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened(Stack):
+    addresses: Addresses
+    keys: dict[str, Principal]  # more may come
+
+    def administrator(self) -> Caller:
+        """Return a caller of a tenant of its own."""
+        key = str(uuid.uuid4())
+        self.keys[key] = replace(PRINCIPAL, tenant_id=uuid.uuid4())
+        return self.caller.of(key)
 
 
 async def export(caller: Caller, resume_token: str = "", /, **scope: Any) -> bytes:

@@ -6,11 +6,10 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 
@@ -22,48 +21,13 @@ from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ArchiveRefused, ContextNotFound, ImportMoved, InvalidPageToken, PermissionDenied
-from service_runtime.auth import Metadata, Principal, credential
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.postgres import Database
-from tests.clients.stack import running
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
-from tests.context_service.contexts import KEYS, Caller, an_id
-from tests.context_service.test_erasing import APP, Stack
-from tests.context_service.transfer.archives import counts, cut, export, get, joined, messages, put
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
+from tests.context_service.contexts import Caller, an_id
+from tests.context_service.test_erasing import Stack
+from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, messages, put
 
 PDF = bytes(range(256)) * 8192  # two MiB
 OF_CONTEXTS = [*(table.name for table in CONTEXT_ROWS), CONTEXT.name]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Opened(Stack):
-    addresses: Addresses
-    keys: dict[str, Principal]  # more may come
-
-
-class Keys:
-    """Knows keys that come while services run."""
-
-    def __init__(self, principals: dict[str, Principal]) -> None:
-        self._principals = principals
-
-    async def authenticate(self, metadata: Metadata) -> Principal:
-        return self._principals[credential(metadata)]
-
-    async def find(self, secret: str) -> Principal | None:
-        return self._principals.get(secret)
-
-
-@pytest.fixture(scope="module")
-async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
-    keys = {**KEYS, "books": APP}
-    with cloned(postgres) as urls:
-        async with (
-            running(urls.service, tmp_path_factory.mktemp("blobs"), callers=Keys(keys)) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as channel,
-            Database.open(urls.service, connections_max=4, name="tests") as database,
-        ):
-            yield Opened(channel=channel, database=database, urls=urls, addresses=addresses, keys=keys)
 
 
 @pytest.fixture
@@ -90,7 +54,7 @@ async def upload(caller: Caller, data: bytes, **fields: Any) -> str:
 
 async def begun(stack: Stack) -> str:
     """Begin a context with a row in every table, and return it once nothing of it is owed any more."""
-    context_id = await stack.begun(an_id(), points=True)
+    context_id = await stack.begun(an_id(), messages=60, points=True)  # more than a page
     async with asyncio.timeout(30):
         while any(
             one["state"] == "PENDING" for one in of_context(stack, PRINCIPAL.tenant_id, context_id)["message_record"]
@@ -140,7 +104,7 @@ async def test_a_context_is_the_same_in_another_tenant(stack: Stack, admin: Call
     done = await put(other, archive)
 
     assert of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id) == before
-    assert counts(done)["message"] == (len(before["message"]), 0, 0)
+    assert counts(done)["message"] == (60, 0, 0) and {count[1:] for count in counts(done).values()} == {(0, 0)}
     again = counts(await put(other, archive))
     assert {table: count for table, count in again.items() if count[0] or count[2]} == {}
     assert sum(present for _, present, _ in again.values()) >= len(before["message"])

@@ -1,0 +1,205 @@
+"""Archives that were made to harm: each is refused with the place, and leaves nothing that anybody sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from context_service.transfer.archive import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
+from contextkeep.errors import ArchiveRefused, BlobTooLarge, ContextKeepError, ContextNotFound
+from tests.conftest import OTHER_PRINCIPAL
+from tests.context_service.contexts import Caller
+from tests.context_service.transfer.archives import Opened, counts, cut, export, joined, put
+from tests.context_service.transfer.test_transfer import upload
+
+Pieces = list[Piece]
+
+
+@pytest.fixture(scope="module")
+async def good(stack: Opened) -> AsyncIterator[tuple[str, Pieces]]:
+    """A context with a file, as it was taken out."""
+    admin = stack.caller.of("admin")
+    record_id = await upload(admin, b"a file")
+    sent = await admin.send("hello", parts=[{"working_memory_id": record_id}], metadata_json='{"a": [1]}')
+    await admin.send("again", sent.context_id)
+    yield sent.context_id, await cut(await export(admin, context_id=sent.context_id))
+
+
+@pytest.fixture
+def other(stack: Opened) -> Caller:
+    return stack.administrator()
+
+
+def place(those: Pieces, kind: str, table: str = "") -> int:
+    return next(n for n, one in enumerate(those) if one.kind == kind and table in ("", one.says.get("table")))
+
+
+def said(of: str, kind: str = "rows", /, **says: Any) -> Callable[[Pieces], Pieces]:
+    """Change what the line of a piece says."""
+
+    def change(those: Pieces) -> Pieces:
+        n = place(those, kind, of)
+        return [*those[:n], replace(those[n], says={**those[n].says, **says}), *those[n + 1 :]]
+
+    return change
+
+
+def rows(table: str, change: Callable[[dict[str, Any]], Any], kind: str = "rows") -> Callable[[Pieces], Pieces]:
+    """Change each row of a table."""
+
+    def changed(those: Pieces) -> Pieces:
+        n = place(those, kind, table)
+        made = [change(json.loads(line)) for line in those[n].data.splitlines()]
+        data = b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in made)
+        return [*those[:n], replace(those[n], data=data), *those[n + 1 :]]
+
+    return changed
+
+
+def without(kind: str, table: str = "") -> Callable[[Pieces], Pieces]:
+    def change(those: Pieces) -> Pieces:
+        n = place(those, kind, table)
+        return those[:n] + those[n + 1 :]
+
+    return change
+
+
+def twice(kind: str, table: str = "") -> Callable[[Pieces], Pieces]:
+    def change(those: Pieces) -> Pieces:
+        n = place(those, kind, table)
+        return [*those[: n + 1], *those[n:]]
+
+    return change
+
+
+def data(kind: str, value: bytes, table: str = "") -> Callable[[Pieces], Pieces]:
+    def change(those: Pieces) -> Pieces:
+        n = place(those, kind, table)
+        return [*those[:n], replace(those[n], data=value), *those[n + 1 :]]
+
+    return change
+
+
+DEEP = "[" * 2000 + "]" * 2000
+HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
+    "no manifest": (without("manifest"), "begins with its manifest|no place"),
+    "a second manifest": (twice("manifest"), "begins with its manifest"),
+    "another format": (data("manifest", b'{"format": 2, "scope": {"kind": "user", "id": ""}}'), "another format"),
+    "a manifest of nothing": (data("manifest", b"[]"), "manifest is malformed"),
+    "no table of ours": (said("message", table="pg_authid"), "no such table"),
+    "a table that nobody carries": (said("message", table="tenant_limit"), "no such table"),
+    "the header as rows": (said("message", table="context"), "no such table"),
+    "fewer rows than it says": (said("message", rows=7), "has 2 rows"),
+    "rows that are no number": (said("message", rows="2"), "has 2 rows"),
+    "another tenant": (rows("message", lambda row: {**row, "tenant_id": str(OTHER_PRINCIPAL.tenant_id)}), "tenant_id"),
+    "another owner": (rows("message", lambda row: {**row, "owner_user_id": "bob"}), "owner_user_id"),
+    "a column that is not": (rows("message", lambda row: {**row, "x; DROP TABLE": 1}), "no row of the table may say"),
+    "a path of a file": (rows("wm_record", lambda row: {**row, "provider": "../../etc"}), "provider"),
+    "no key": (rows("message", lambda row: {k: v for k, v in row.items() if k != "seq"}), "do not say 'seq'"),
+    "members that differ": (rows("message", lambda row: row if row["seq"] == 1 else {**row, "z": 1}), "line 2"),
+    "no object": (rows("message", lambda _: b"[1]"), "line 1: it is no object"),
+    "no JSON": (rows("message", lambda _: b"{"), "line 1: it is not JSON"),
+    "no UTF-8": (rows("message", lambda _: b'{"content": "\xff"}'), "line 1: it is not JSON"),
+    "a role that is none": (rows("message", lambda row: {**row, "role": "god"}), "message_role_check"),
+    "nothing where something must be": (rows("message", lambda row: {**row, "said_at": None}), "breaks the rule"),
+    "a time that is none": (rows("message", lambda row: {**row, "said_at": "soon"}), "cannot be stored"),
+    "a number that is too large": (rows("message", lambda row: {**row, "seq": 2**70}), "cannot be stored|not JSON"),
+    "a NUL": (rows("message", lambda row: {**row, "content": "\0"}), "cannot be stored"),
+    "a document that is deep": (rows("message", lambda row: {**row, "metadata": DEEP}), "metadata is no document"),
+    "a document that is none": (rows("message", lambda row: {**row, "metadata": "{"}), "metadata is no document"),
+    "a document of its own kind": (rows("message", lambda row: {**row, "metadata": {}}), "no text of a document"),
+    "messages behind the header's last": (rows("message", lambda row: {**row, "seq": row["seq"] + 9}), "go further"),
+    "a header of another": (rows("context", lambda row: {**row, "ancestors": []}, "context"), "header .* is malformed"),
+    "a header without an owner": (rows("context", lambda row: {**row, "owner_user_id": None}, "context"), "malformed"),
+    "a header that ends in 2^60": (rows("context", lambda row: {**row, "last_seq": 2**60}, "context"), "go further"),
+    "a header that is gone": (rows("context", lambda row: {**row, "deleted_at": None}, "context"), "deleted_at"),
+    "rows without a header": (without("context"), "between its header and its end"),
+    "rows of another context": (said("message", context=str(uuid.uuid4())), "another context"),
+    "a header of another context": (said("context", "context", context=str(uuid.uuid4())), "another context"),
+    "a header in a context": (twice("context"), "breaks off"),
+    "an end without a header": (twice("context_end"), "has no header"),
+    "an end in a context": (without("context_end"), "breaks off"),
+    "something behind the end": (twice("end"), "behind the end"),
+    "an end of nothing": (data("end", b"{}"), "the end is malformed"),
+    "another file than it says": (data("blob", b"b file"), "not the declared"),
+    "a longer file than it says": (data("blob", b"a longer file"), "bytes; declared"),
+    "a file that breaks off": (said("", "blob", size=7), "breaks off"),
+    "a file that begins in its middle": (said("", "blob", at=1), "breaks off"),
+    "a file of no name": (said("", "blob", sha256="../../etc/passwd"), "which file it is of"),
+    "a file without a record": (without("rows", "wm_record"), "behind a file comes its record"),
+    "a record without its file": (without("blob"), "its file did not come"),
+    "a record of another file": (said("wm_record", blob={"sha256": "00" * 32, "size": 6}), "of another file"),
+    "a name of a file that is a path": (rows("wm_record", lambda row: {**row, "blob_key": None}), "breaks the rule"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("harm", HARM)
+async def test_what_would_harm_is_refused_with_its_place(harm: str, good: tuple[str, Pieces], other: Caller):
+    """Its checksums are right: whoever made it knew how."""
+    context_id, those = good
+    change, why = HARM[harm]
+    with pytest.raises(ArchiveRefused, match=why) as refused:
+        await put(other, joined(change(those)))
+    assert refused.value.message.startswith("piece ") and refused.value.metadata["piece"].isdigit()
+    if harm not in ("something behind the end", "an end of nothing", "an end without a header"):
+        with pytest.raises(ContextNotFound):
+            await other.texts(context_id)
+
+
+def _long_line(_: bytes) -> bytes:
+    return b'{"piece":0,' + b" " * 2 * LINE_BYTES_MAX
+
+
+def _large_piece(_: bytes) -> bytes:
+    one, _seal = sealed(FIRST_SEAL, {"piece": 0, "kind": "manifest"}, b"")
+    return one.replace(b'"bytes":0', b'"bytes":%d' % (PIECE_BYTES_MAX + 1))
+
+
+def _begin(archive: bytes) -> bytes:
+    return archive.partition(b'"context_end"')[0]
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (lambda archive: b"", "breaks off"),
+        (lambda archive: b"\x1f\x8b\x08" + bytes(9000), "garbage, too long, or cut off"),
+        (lambda archive: b"not an archive\n", "garbage, or cut off"),
+        (_long_line, "garbage, too long, or cut off"),
+        (_large_piece, f"{PIECE_BYTES_MAX} are the most"),
+        (lambda archive: archive[:-1], "cut off"),
+        (lambda archive: archive[: archive.index(b'"end"') - 12], "breaks off|cut off"),
+        (lambda archive: _begin(archive).replace(b"hello", b"hullo"), "checksum"),
+        (lambda archive: _begin(archive).replace(b'"table":"message"', b'"table":"massage"'), "checksum"),
+        (lambda archive: _begin(archive).replace(b'{"piece":1', b'{"piece":2', 1), "another number"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_archive_is_refused(harm: Any, why: str, good: tuple[str, Pieces], other: Caller):
+    made = harm(joined(good[1]))
+    with pytest.raises(ArchiveRefused, match=why):
+        await put(other, made)
+    if b'"context_end"' in made:  # all of the context came whole
+        assert await other.texts(good[0]) == ["hello", "again"]
+        return
+    with pytest.raises(ContextNotFound):
+        await other.texts(good[0])
+
+
+async def test_a_file_that_says_it_is_huge_is_refused_before_its_bytes(good: tuple[str, Pieces], other: Caller):
+    with pytest.raises(BlobTooLarge):
+        await put(other, joined(said("", "blob", size=2**50)(good[1])))
+
+
+async def test_two_imports_of_one_archive_at_once_are_one(stack: Opened, other: Caller):
+    sent = await stack.caller.of("admin").send("hello")
+    archive = await export(stack.caller.of("admin"), context_id=sent.context_id)
+    done = await asyncio.gather(*(put(other, archive) for _ in range(4)), return_exceptions=True)
+    assert all(not isinstance(one, BaseException) or isinstance(one, ContextKeepError) for one in done)
+    assert await other.texts(sent.context_id) == ["hello"]
+    assert counts(await put(other, archive))["message"] == (0, 1, 0)
