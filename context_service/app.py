@@ -148,6 +148,8 @@ from context_service.windows.editing import Editing
 from context_service.windows.ending_rows import EndingRows
 from context_service.windows.fork_rows import ForkRows
 from context_service.windows.forks import Forks
+from context_service.windows.learning import Learning
+from context_service.windows.learning_rows import LearningRows
 from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals
 from context_service.windows.outcomes import Outcomes
@@ -626,6 +628,7 @@ def _windows(
     profiles = OwnProfiles(ground.database, requests=_REQUESTS)
     stack.callback(profiles.end)
     telemetry = Telemetry(ground.metrics)
+    learning = Learning(ground.database, LearningRows(ground.log), profiles, requests=_REQUESTS, telemetry=telemetry)
     windows = Windows(
         rows,
         log=ground.log,
@@ -633,6 +636,7 @@ def _windows(
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
         profiles=profiles,
+        learning=learning,
         telemetry=telemetry,
         models=models,
     )
@@ -649,6 +653,7 @@ def _windows(
         profiles=profiles,
         telemetry=telemetry,
         endings=endings,
+        learning=learning,
         writing=_writing(ground, views, profiles, telemetry),
         scoring=plugged.scoring(),
         extracting=plugged.extracting(),
@@ -702,6 +707,7 @@ def _windows(
     servicer = ContextWindowsServicer(
         windows,
         profiles,
+        learning,
         editing,
         packs,
         checkpoints,
@@ -715,6 +721,7 @@ def _windows(
             log=ground.log,
             passages=ground.passages,
             recalling=recalling,
+            learning=learning,
             telemetry=telemetry,
         ),
         accounts,

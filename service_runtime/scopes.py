@@ -24,7 +24,7 @@ from service_runtime.auth import COMPILE, CONTEXT_READ, OPERATOR, Principal
 _ASKS = frozenset({"QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy"})
 _ADMIN = frozenset(
     {
-        *("DeleteNode", "StartChanges", "UpdateProviderSetting"),
+        *("DeleteNode", "StartChanges", "UpdateProviderSetting", "SetLearning"),
         *("PutAgent", "DeleteAgent", "PutAgentTemplate", "DeleteAgentTemplate"),
         *("PutKnowledgeBase", "DeleteKnowledgeBase", "ApproveDefinition", "RetireDefinition"),
         *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),

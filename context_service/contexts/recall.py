@@ -125,6 +125,11 @@ class Recalled:
     meaning: ByMeaning
 
 
+NOTHING_RECALLED = Recalled(
+    items=(), prompt_text="", tokens=0, left_out=0, meaning=ByMeaning(is_compared=False, error="", pending=0)
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """What was found, the best first."""

@@ -810,6 +810,7 @@ CREATE TABLE context.context_window (
     outcomes text DEFAULT '[]'::text NOT NULL,
     run_context_id uuid,
     run_window_id uuid,
+    taught_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -1746,6 +1747,20 @@ CREATE TABLE context.window_fork (
 
 ALTER TABLE context.window_fork OWNER TO contextkeep_owner;
 
+CREATE TABLE context.window_learning (
+    tenant_id uuid NOT NULL,
+    profile text NOT NULL,
+    app_id text NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    counts jsonb DEFAULT '{}'::jsonb NOT NULL,
+    context_count integer DEFAULT 0 NOT NULL,
+    is_frozen boolean DEFAULT false NOT NULL,
+    version integer DEFAULT 0 NOT NULL,
+    learned_count integer DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE context.window_learning OWNER TO contextkeep_owner;
+
 CREATE TABLE context.window_profile (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -1762,7 +1777,12 @@ CREATE TABLE context.window_profile_version (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     sha256 bytea NOT NULL,
     created_by text NOT NULL,
-    text text NOT NULL
+    text text NOT NULL,
+    base text DEFAULT ''::text NOT NULL,
+    app_id text DEFAULT ''::text NOT NULL,
+    context_count integer DEFAULT 0 NOT NULL,
+    learned jsonb,
+    evidence jsonb
 );
 
 ALTER TABLE context.window_profile_version OWNER TO contextkeep_owner;
@@ -2062,6 +2082,9 @@ ALTER TABLE ONLY context.window_fold
 
 ALTER TABLE ONLY context.window_fork
     ADD CONSTRAINT window_fork_pkey PRIMARY KEY (tenant_id, context_id, number);
+
+ALTER TABLE ONLY context.window_learning
+    ADD CONSTRAINT window_learning_pkey PRIMARY KEY (tenant_id, profile, app_id);
 
 ALTER TABLE ONLY context.window_profile
     ADD CONSTRAINT window_profile_pkey PRIMARY KEY (tenant_id, name);
@@ -2383,9 +2406,11 @@ CREATE POLICY bounds ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SEL
 
 CREATE POLICY bounds ON context.window_fork AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.window_learning AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.window_profile AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
-CREATE POLICY bounds ON context.window_profile_version AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+CREATE POLICY bounds ON context.window_profile_version AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -2713,6 +2738,8 @@ CREATE POLICY tenant ON context.window_fold USING ((tenant_id = ( SELECT (NULLIF
 
 CREATE POLICY tenant ON context.window_fork USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_learning USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.window_profile USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.window_profile_version USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -2750,6 +2777,8 @@ ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.window_fold ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_fork ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_learning ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_profile ENABLE ROW LEVEL SECURITY;
 
@@ -2916,6 +2945,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_s
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fold TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fork TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_learning TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_profile TO contextkeep_service;
 

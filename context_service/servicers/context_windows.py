@@ -24,6 +24,8 @@ from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
 from context_service.windows.fork_rows import Fork
 from context_service.windows.forks import Forks, Inherits, Task
+from context_service.windows.learned import Counts
+from context_service.windows.learning import Learning
 from context_service.windows.left_out import LeftOut
 from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals, Steps
@@ -74,6 +76,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         self,
         windows: Windows,
         profiles: OwnProfiles,
+        learning: Learning,
         editing: Editing,
         packs: Packs,
         checkpoints: Checkpoints,
@@ -90,6 +93,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     ) -> None:
         self._windows = windows
         self._profiles = profiles
+        self._learning = learning
         self._editing = editing
         self._packs = packs
         self._checkpoints = checkpoints
@@ -197,13 +201,34 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def ListProfiles(self, request: pb.ListProfilesRequest, context: object) -> pb.ListProfilesResponse:
         """List profiles, or the versions of one."""
+        if request.with_evidence:
+            calls.require("admin")
         found, next_page_token = await self._profiles.page(
             request.name,
             PageRequest(size=request.page_size, token=request.page_token),
             principal=calls.principal(),
             with_text=request.with_text,
         )
-        return pb.ListProfilesResponse(profiles=map(_profile, found), next_page_token=next_page_token)
+        made = [_profile(one, with_evidence=request.with_evidence) for one in found]
+        return pb.ListProfilesResponse(profiles=made, next_page_token=next_page_token)
+
+    async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
+        """Freeze or undo what is learned of a profile."""
+        known = await self._learning.change(
+            request.profile,
+            request.app_id,
+            is_frozen=request.is_frozen if request.HasField("is_frozen") else None,
+            undoes=request.undo,
+            principal=calls.principal(),
+            request=request_of("SetLearning", request),
+        )
+        return pb.SetLearningResponse(
+            profile=known.profile,
+            app_id=known.app_id,
+            is_frozen=known.is_frozen,
+            version=known.version,
+            context_count=known.context_count,
+        )
 
     async def PatchState(self, request: pb.PatchStateRequest, context: object) -> pb.PatchStateResponse:
         """Set and remove entries of the state."""
@@ -526,14 +551,30 @@ def _pack(pack: Pack) -> pb.PackResponse:
     )
 
 
-def _profile(stored: StoredProfile) -> pb.CompressionProfile:
+def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
     return pb.CompressionProfile(
+        learned=_learned(stored, with_evidence=with_evidence),
         name=stored.name,
         version=stored.version,
         is_built_in=not stored.version,
         text=stored.text,
         created_by=stored.created_by,
         created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
+    )
+
+
+def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
+    if stored.learned is None:
+        return None
+    counts = stored.evidence if with_evidence and stored.evidence else Counts()
+    return pb.LearnedProfile(
+        base=stored.base,
+        app_id=stored.app_id,
+        context_count=stored.context_count,
+        line_factors=stored.learned.lines,
+        result_factors=stored.learned.results,
+        line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.asked) for kind, one in counts.lines.items()},
+        result_counts={rule: pb.LearnedCount(seen=one.seen, asked=one.asked) for rule, one in counts.results.items()},
     )
 
 
@@ -571,6 +612,8 @@ def _config(config: Config) -> pb.WindowConfig:
         summarization_model=config.summarization_model,
         summarization_prompt=config.summarization_prompt,
         summarization_style=config.summarization_style,
+        learning=config.learning,
+        prefetch=config.prefetch,
     )
 
 

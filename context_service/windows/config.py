@@ -71,6 +71,8 @@ class Config:
             these by its name, or `NO_MODEL`.
         summarization_prompt: What it shall write down; empty: the default. What its answer must be stays.
         summarization_style: Of `STYLES`.
+        learning: It takes what was learned of its profile, and teaches: see `learning`.
+        prefetch: What the things at hand were last used with is recalled, too.
     """
 
     weights: Weights = Weights()
@@ -89,6 +91,8 @@ class Config:
     summarization_model: str = BY_ANY_MODEL
     summarization_prompt: str = ""
     summarization_style: str = STYLES[0]
+    learning: bool = False
+    prefetch: bool = False
 
 
 DEFAULT = Config()
@@ -128,6 +132,8 @@ def config_of(said: Mapping[str, Any]) -> Config:
         summarization_model=said.get("summarization_model", BY_ANY_MODEL),
         summarization_prompt=said.get("summarization_prompt", ""),
         summarization_style=said.get("summarization_style", STYLES[0]),
+        learning=said.get("learning", False),
+        prefetch=said.get("prefetch", False),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(

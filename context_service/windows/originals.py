@@ -14,8 +14,11 @@ from context_service.parts import Part
 from context_service.retrieval.passages import Passages, Scope
 from context_service.windows import refs
 from context_service.windows.fork_rows import ForkRows
+from context_service.windows.learning import Learning
+from context_service.windows.profiles import ROLES
 from context_service.windows.refs import Ref
 from context_service.windows.telemetry import Telemetry
+from context_service.windows.units import Said, said_in
 from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
@@ -63,6 +66,7 @@ class Originals:
         log: Their contexts.
         passages: What they are found by.
         recalling: Finds.
+        learning: Counts what is looked up, of windows that learn.
         telemetry: Counts.
     """
 
@@ -75,8 +79,10 @@ class Originals:
         log: Log,
         passages: Passages,
         recalling: Recalling,
+        learning: Learning,
         telemetry: Telemetry,
     ) -> None:
+        self._learning = learning
         self._telemetry = telemetry
         self._rows = rows
         self._views = views
@@ -88,6 +94,8 @@ class Originals:
     async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
         """Return what a ref is of.
 
+        If the window learns, a look at what it shows no longer counts.
+
         Raises:
             WindowNotFound: there is no such window.
             InvalidArgument: it is no ref.
@@ -95,9 +103,10 @@ class Originals:
             Erased: it was retracted, or the fork that has it is erased.
         """
         principal = principal.without_admin()
-        context_id = await self._rows.context_of(window_id, principal=principal)
+        context_id, learns = await self._rows.meant(window_id, principal=principal)
         self._telemetry.looked_up("expand")
         forks, last_ref = refs.path_of(ref)
+        learns = learns and not forks
         named = refs.parsed(last_ref)
         if named is None:
             raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0, f3:m37", field="ref")
@@ -113,6 +122,9 @@ class Originals:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
             if place in texts:
+                if learns:  # who said it, the passage does not tell
+                    said = [Said(role, texts[place], 0) for role in ROLES]
+                    await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
                 return _original(texts[place])
         if not 0 < named.seq <= named.last_seq <= context.last_seq:
             raise _no_ref(ref)
@@ -128,8 +140,12 @@ class Originals:
             raise Erased("what it names was retracted", ref=ref)
         if named.passage is not None:
             raise _no_ref(ref)
-        if named.part is not None:
-            return _part(messages[0], named, ref)
+        original = _part(messages[0], named, ref) if named.part is not None else None
+        if learns and named.seq == named.last_seq:  # a row of messages says nothing of kinds
+            said = [one for one in said_in(messages[0]) if named.part in (None, one.part)]
+            await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
+        if original:
+            return original
         last = messages[-1].seq
         next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
         return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
@@ -153,7 +169,13 @@ class Originals:
             asked = replace(asked, which=_within(asked.which, shown.parts, steps))
         self._telemetry.looked_up("search")
         found = await self._recalling.search(context_id, asked, principal=principal)
-        return [_hit(item, shown.parts, window) for item in found.items], found.meaning
+        hits = [_hit(item, shown.parts, window) for item in found.items]
+        # The best one is what was meant, if anything was.
+        if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
+            best = hits[0].item
+            said = [Said(best.role, best.text, 0)]
+            await self._learning.looked_up(context_id, window_id, best.seq, said, principal=principal)
+        return hits, found.meaning
 
 
 def _part(message: Message, named: Ref, ref: str) -> Original:

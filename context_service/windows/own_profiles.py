@@ -17,10 +17,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from context_service.contexts.order import Order
+from context_service.windows.learned import applied
 from context_service.windows.profile_rows import ProfileRows, StoredProfile
 from context_service.windows.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
@@ -109,6 +111,8 @@ class OwnProfiles:
     ) -> tuple[list[StoredProfile], str]:
         """Return a page of profiles, each as it was put last, by name; or the versions of one, the newest first.
 
+        Those that were learned are among the versions, for whoever may see their app.
+
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
         """
@@ -118,14 +122,14 @@ class OwnProfiles:
         key = pages.decode_token(query, page.token, parts=1)
         count = pages.page_size(page.size)
         count = min(count, TEXTS_AT_ONCE) if with_text else count
-        if name in profile_names():
-            return [_shipped(name, with_text=with_text)], ""
         found: list[StoredProfile]
         if name:
             before = key[0] if key else 0
             if not isinstance(before, int):
                 raise InvalidPageToken("page_token is malformed", field="page_token")
             found = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
+            if name in profile_names() and len(found) <= count:  # what was learned of it, and itself
+                found.append(_shipped(name, with_text=with_text))
         else:
             after = str(key[0]) if key else ""
             found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
@@ -135,7 +139,7 @@ class OwnProfiles:
         token = pages.encode_token(query, (last.version if name else last.name,)) if last else ""
         return found[:count], token
 
-    async def named(self, said: str, *, principal: Principal) -> str:
+    async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
         """Return what a window keeps of the profile that it is told: the name of one of ours, else name and version.
 
         Raises:
@@ -147,14 +151,11 @@ class OwnProfiles:
         if _NAME.fullmatch(name) and len(name) <= NAME_CHARS_MAX:
             if not at and (version := await self._rows.current(principal.tenant_id, name)):
                 return f"{name}@{version}"
-            if re.fullmatch(r"[1-9][0-9]{0,8}", number) and await self._rows.read(
-                principal.tenant_id, name, int(number)
-            ):
-                return said
-        raise InvalidArgument(
-            f"compression_profile is none of {', '.join(profile_names())}, and none that was put",
-            field="compression_profile",
-        )
+            if re.fullmatch(r"[1-9][0-9]{0,8}", number):
+                stored = await self._rows.read(principal.tenant_id, name, int(number))
+                if stored and (not stored.app_id or not principal.app_ids or stored.app_id in principal.app_ids):
+                    return said
+        raise InvalidArgument(f"{field} is none of {', '.join(profile_names())}, and none that was put", field=field)
 
     async def of(self, kept: str, *, principal: Principal) -> Profile:
         """Return the profile of a window, by what `named` said."""
@@ -168,7 +169,11 @@ class OwnProfiles:
         stored = await self._rows.read(principal.tenant_id, name, int(version))
         assert stored is not None, kept  # nothing removes one
         try:
-            made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
+            if stored.learned:
+                base = await self.of(stored.base, principal=principal)
+                made = replace(applied(base, stored.learned), name=kept, base=stored.base)
+            else:
+                made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
         except BadProfile as error:  # of an older version of the service
             _log.warning("profile is none any more", extra={"profile": kept, "why": str(error)})
             made = profile(DEFAULT)

@@ -17,10 +17,11 @@ from uuid import UUID
 from context_service.contexts.log import Log
 from context_service.contexts.model import Message
 from context_service.contexts.order import Order
-from context_service.contexts.recall import Asked, Filter, Recalling
+from context_service.contexts.recall import NOTHING_RECALLED, Asked, Filter, Recalled, RecalledItem, Recalling
 from context_service.parts import Part, texts_of
 from context_service.rendering import Body, Rendered, Turn, empty
 from context_service.tokens import TokenCounter, calibrated
+from context_service.windows import prefetch
 from context_service.windows.breakpoints import Breakpoint, breakpoints
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.checkpoint_rows import BY_FOLD, BY_STEPS, CheckpointRows
@@ -28,6 +29,7 @@ from context_service.windows.ending_rows import EndingRows
 from context_service.windows.endings import Endings
 from context_service.windows.extracted import not_known
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
+from context_service.windows.learning import Learning
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.patches import is_told_once, note_of_said
@@ -238,6 +240,7 @@ class Packs:
         profiles: What a window keeps of its log.
         telemetry: Counts.
         endings: How steps ended.
+        learning: Counts what folds take out of sight, of windows that learn.
         writing: Has a model write segments of folds that are prepared; None: there is none.
         scoring: Says what lines are worth; None: ours does.
         extracting: Says what messages say of the state; None: rules do.
@@ -259,6 +262,7 @@ class Packs:
         profiles: OwnProfiles,
         telemetry: Telemetry,
         endings: EndingRows,
+        learning: Learning,
         writing: Writing | None = None,
         scoring: Scoring | None = None,
         extracting: Extracting | None = None,
@@ -268,6 +272,7 @@ class Packs:
         self._scoring = scoring
         self._extracting = extracting
         self._endings = endings
+        self._learning = learning
         self._writing = writing
         self._profiles = profiles
         self._telemetry = telemetry
@@ -789,7 +794,8 @@ class Packs:
         factor = await self._usage.factor(ahead.window, principal=principal)
         window = replace(ahead.window, token_factor=factor)
         ahead = replace(ahead, window=window)
-        blocks = await self._views.blocks(window, principal=principal, with_units=kept is None)
+        with_units = kept is None or window.config.learning
+        blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
         summaries = await self._views.summaries(window, principal=principal)
         held = await self._views.held(window, principal=principal)
         state = await self._views.state_text(window, principal=principal)
@@ -827,7 +833,7 @@ class Packs:
 
         written = await self._log.of(principal, window.context_id).transaction(work)
         if written:
-            self._count(planned, reason)
+            await self._count(planned, reason, principal)
         return written
 
     async def _write_prepared(self, planned: _Planned, principal: Principal, request: Request | None) -> Receipt:
@@ -851,12 +857,14 @@ class Packs:
 
         epoch, is_new = await self._log.of(principal, window.context_id).transaction(work)
         if is_new:
-            self._count(planned, receipt.reason)
+            await self._count(planned, receipt.reason, principal)
         return await self._receipt(window.window_id, epoch, principal)
 
-    def _count(self, planned: _Planned, reason: str) -> None:
-        self._telemetry.broke(reason, profile=planned.ahead.window.profile)
+    async def _count(self, planned: _Planned, reason: str, principal: Principal) -> None:
+        window = planned.ahead.window
+        self._telemetry.broke(reason, profile=window.profile)
         self._telemetry.folded(planned.before, planned.fold)
+        await self._learning.folded(window, planned.before, planned.fold, principal=principal)
 
     async def _write_fold(self, transaction: Transaction, planned: _Planned, receipt: Receipt) -> None:
         """Write a fold of a window that is locked."""
@@ -926,13 +934,31 @@ class Packs:
         out_of_sight = Filter(seq_to=min(one.seq_from for one in in_sight) - 1, left_out=window.left_out.ranges)
         asked = Asked(text=text, tokens_max=tokens_max, which=out_of_sight)
         recalled = await self._recalling.recall(window.context_id, asked, principal=principal)
-        said = recalled.prompt_text if recalled.items else ""
+        items = list(recalled.items)
+        said = recalled.prompt_text if items else ""
+        if window.config.prefetch and role == "user" and not about:
+            ahead_of_need = await self._prefetched(window, out_of_sight, items, principal)
+            said = "\n\n".join(filter(None, [said, ahead_of_need.prompt_text if ahead_of_need.items else ""]))
+            items += ahead_of_need.items
         # What it says may hold no longer, and nothing behind it would tell.
-        if superseded := await self._views.superseded(window, {one.seq for one in recalled.items}, principal=principal):
+        if superseded := await self._views.superseded(window, {one.seq for one in items}, principal=principal):
             said = f"{said}\n\n{note_of(superseded)}"
-        refs = [one.ref for one in recalled.items]
+        refs = [one.ref for one in items]
         block = replace(_appended(RECALLED, step.step_to, said, window), refs=refs)
         return block if block.tokens <= room else None
+
+    async def _prefetched(
+        self, window: Window, out_of_sight: Filter, known: Sequence[RecalledItem], principal: Principal
+    ) -> Recalled:
+        """Return what the things at hand were last used with, beside what is recalled anyway."""
+        goals, steps = await self._views.at_hand(window, count=prefetch.STEPS, principal=principal)
+        names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
+        tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)
+        others = replace(out_of_sight, left_out=(*out_of_sight.left_out, *((one.seq, one.seq) for one in known)))
+        asked = Asked(text=" ".join(names), tokens_max=tokens_max, which=others)
+        if not names or not tokens_max:
+            return NOTHING_RECALLED
+        return await self._recalling.recall(window.context_id, asked, principal=principal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""The SQL of profiles that tenants register: each content is a version, and a name stands for the one put last."""
+"""The SQL of profiles that tenants register: each content is a version, and a name stands for the one put last.
+
+What is learned of a profile is a version, too, for which no name stands: it has no content but other numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import orjson
+from psycopg.types.json import Jsonb
+
+from context_service.windows.learned import Counts, Learned, counts_of, stored
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+
+LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +27,11 @@ class StoredProfile:
     Attributes:
         version: From 1; 0: it comes with the service.
         text: As it was put; empty where nobody asked for it.
+        base: What it was learned of, as windows have it; empty: it was put, and so are the next ones.
+        app_id: Of whose windows.
+        context_count: From how many contexts.
+        learned: What is other than in its base.
+        evidence: The counts that it follows from.
     """
 
     name: str
@@ -25,6 +39,11 @@ class StoredProfile:
     text: str
     created_by: str = ""
     created_at: datetime | None = None
+    base: str = ""
+    app_id: str = ""
+    context_count: int = 0
+    learned: Learned | None = None
+    evidence: Counts | None = None
 
 
 # The row of the name is the lock: a twin of this call waits here.
@@ -35,7 +54,14 @@ RETURNING name
 _LOCK = """
 SELECT version, version_count FROM context.window_profile WHERE tenant_id = %s AND name = %s FOR UPDATE
 """
-_COUNT = "SELECT count(*) AS profiles FROM context.window_profile WHERE tenant_id = %s"
+# Of those that come with the service a name stands for no version.
+_COUNT = """
+SELECT count(*) AS profiles FROM context.window_profile WHERE tenant_id = %s AND (version > 0 OR name = %s)
+"""
+_COUNT_VERSIONS = """
+SELECT count(*) AS versions FROM context.window_profile_version
+WHERE tenant_id = %s AND name = %s AND (base <> '') = %s
+"""
 _SAME = """
 SELECT version FROM context.window_profile_version WHERE tenant_id = %s AND name = %s AND sha256 = %s
 """
@@ -47,7 +73,14 @@ _PUT = """
 UPDATE context.window_profile SET version = %s, version_count = greatest(version_count, %s)
 WHERE tenant_id = %s AND name = %s
 """
-_COLUMNS = "v.name, v.version, v.created_by, v.created_at"
+_INSERT_LEARNED = """
+INSERT INTO context.window_profile_version (
+    tenant_id, name, version, sha256, created_by, text, base, app_id, context_count, learned, evidence
+)
+VALUES (%s, %s, %s, %s, 'learning', '', %s, %s, %s, %s, %s)
+"""
+_COUNT_LEARNED = "UPDATE context.window_profile SET version_count = %s WHERE tenant_id = %s AND name = %s"
+_COLUMNS = "v.name, v.version, v.created_by, v.created_at, v.base, v.app_id, v.context_count, v.learned, v.evidence"
 _READ = f"""
 SELECT {_COLUMNS}, v.text
 FROM context.window_profile_version v
@@ -124,19 +157,51 @@ class ProfileRows:
         """Write a content under a name, unless it is there, and let the name stand for it."""
         key = (transaction.tenant_id, name)
         is_new = bool(await transaction.query(_NAME, key))
-        profiles = (await transaction.query(_COUNT, (transaction.tenant_id,)))[0].profiles if is_new else 0
+        profiles = (await transaction.query(_COUNT, key))[0].profiles if is_new else 0
         (current,) = await transaction.query(_LOCK, key)
         sha256 = hashlib.sha256(text.encode()).digest()
         same = await transaction.query(_SAME, (*key, sha256))
         version: int = same[0].version if same else current.version_count + 1
+        versions = 0
         if not same:
             await transaction.query(_INSERT, (*key, version, sha256, created_by, text))
+            versions = (await transaction.query(_COUNT_VERSIONS, (*key, False)))[0].versions
         if version != current.version:
             await transaction.query(_PUT, (version, version, *key))
-        return Put(version=version, profiles=profiles, versions=0 if same else version)
+        return Put(version=version, profiles=profiles, versions=versions)
+
+    async def learn(
+        self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int
+    ) -> int | None:
+        """Write what was learned of a profile, unless it is there, and return its version; None: there are too many."""
+        name = base.partition("@")[0]
+        key = (transaction.tenant_id, name)
+        await transaction.query(_NAME, key)
+        (current,) = await transaction.query(_LOCK, key)
+        said = orjson.dumps([base, app_id, context_count, what._asdict(), stored(evidence)])
+        sha256 = hashlib.sha256(said).digest()
+        if same := await transaction.query(_SAME, (*key, sha256)):
+            return int(same[0].version)
+        (count,) = await transaction.query(_COUNT_VERSIONS, (*key, True))
+        if count.versions >= LEARNED_MAX:
+            return None
+        version: int = current.version_count + 1
+        numbers = Jsonb(what._asdict()), Jsonb(stored(evidence))
+        await transaction.query(_INSERT_LEARNED, (*key, version, sha256, base, app_id, context_count, *numbers))
+        await transaction.query(_COUNT_LEARNED, (version, *key))
+        return version
 
 
 def _stored(row: Row) -> StoredProfile:
     return StoredProfile(
-        name=row.name, version=row.version, text=row.text, created_by=row.created_by, created_at=row.created_at
+        name=row.name,
+        version=row.version,
+        text=row.text,
+        created_by=row.created_by,
+        created_at=row.created_at,
+        base=row.base,
+        app_id=row.app_id,
+        context_count=row.context_count,
+        learned=Learned(row.learned["lines"], row.learned["results"]) if row.learned else None,
+        evidence=counts_of(row.evidence) if row.evidence else None,
     )

@@ -28,7 +28,7 @@ _NODES_OF_MESSAGE_MAX = 20
 _DATA_CHARS_MAX = 65_536
 
 _NODE_KEYS = ("entity_node_id", "entity_node_ids", "node_id", "node_ids")
-_AFTER_NAMES = ".-"
+AFTER_NAMES = ".-"  # that are taken for a part of one at the end of a sentence
 _FILE = re.compile(r"/|\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
 
 
@@ -123,7 +123,7 @@ def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
     for step in steps:
         for use in step.tools:
             _add(tools, use.name, Tally(use.calls, use.failures, step.step, step.seq))
-        for name in {one.rstrip(_AFTER_NAMES) for one in step.names}:  # a path at the end of a sentence is the same
+        for name in {one.rstrip(AFTER_NAMES) for one in step.names}:  # a path at the end of a sentence is the same
             _add(entities, name, Tally(1, 0, step.step, step.seq))
     return Tallies(tools=_ordered(tools), entities=_ordered(entities))
 

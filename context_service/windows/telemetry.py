@@ -86,6 +86,9 @@ class Telemetry:
         self._lookups = metrics.counter(
             "contextkeep_window_lookups", "Looks at what is out of view", how=("expand", "search")
         )
+        self._learned = metrics.counter(
+            "contextkeep_window_learned", "Versions of profiles that were learned", profile=profiles
+        )
         self._refused = metrics.counter(
             "contextkeep_window_refusals",
             "Packs, and changes of windows, that were refused for tokens or time",
@@ -165,6 +168,10 @@ class Telemetry:
         """Count a look at what is out of view: `expand` or `search`."""
         self._lookups(how=how)
 
+    def learned(self, profile: str) -> None:
+        """Count a version of a profile that was learned."""
+        self._learned(profile=_known(profile))
+
     def billed(self, usage: Usage) -> None:
         """Count what was billed for a call of a model."""
         plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
@@ -187,7 +194,8 @@ class Telemetry:
 
 
 def _known(profile: str) -> str:
-    return profile if profile in profile_names() else OWN
+    name = profile.partition("@")[0]  # of what was learned of one
+    return name if name in profile_names() else OWN
 
 
 def _tenth(worth: float) -> str:

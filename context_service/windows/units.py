@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context_service.contexts.model import Message
@@ -102,6 +102,21 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
                     break
     best = sorted(found.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
     return [unit for _, unit in sorted(best, key=lambda one: one[0])]
+
+
+def kinds_in(texts: Iterable[Said], profile: Profile) -> set[str]:
+    """Return of which kinds there are units in texts."""
+    kinds: set[str] = set()
+    for said in texts:
+        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in profile.low if said.role in rule.roles]
+        for rule in profile.high:
+            if said.role not in rule.roles or rule.kind in kinds:
+                continue
+            lines = lines_of(rule, data)
+            if any(_text(line) and not any(pattern.is_in(line) for pattern in low) for _, line in lines):
+                kinds.add(rule.kind)
+    return kinds
 
 
 def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:

@@ -430,6 +430,21 @@ UNION ALL
 SELECT kind, step, seq_from, names, tools FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND kind = 'step'
 """
+# The last steps, and what is to be done.
+_AT_HAND = """
+SELECT '' AS text, names FROM (
+    SELECT names FROM context.window_block
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND kind = 'step'
+    ORDER BY number DESC LIMIT %(count)s
+) steps
+UNION ALL
+SELECT text, '[]' FROM (
+    SELECT text FROM context.window_entry
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND section = 'sub_goal'
+        AND value = 'open'
+    ORDER BY number DESC LIMIT %(count)s
+) goals
+"""
 _OUT_OF_VIEW = """
 UPDATE context.window_summary SET epoch_to = %s
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND (step_from, level) IN (
@@ -905,6 +920,13 @@ class ViewRows:
         rows = await door.query(_COUNTED, {"tenant_id": door.tenant_id, "window_id": window.window_id})
         kept = next((row.names for row in rows if row.kind == "window"), "{}")
         return await beside_the_loop(_size_of(rows), _tallies, kept, rows)
+
+    async def at_hand(self, window: Window, *, count: int, principal: Principal) -> tuple[list[str], list[list[str]]]:
+        """Return the newest sub-goals that are open, and what the last steps speak of: up to `count` of each."""
+        door = self._log.of(principal, window.context_id)
+        named = {"tenant_id": door.tenant_id, "window_id": window.window_id, "count": count}
+        rows = await door.query(_AT_HAND, named)
+        return [row.text for row in rows if row.text], [orjson.loads(row.names) for row in rows if not row.text]
 
     async def write_fold(
         self,

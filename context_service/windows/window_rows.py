@@ -104,6 +104,13 @@ class Window(WindowInput):
         return countable(self.token_limit, self.token_factor)
 
 
+class Meant(NamedTuple):
+    """Of which context a window is."""
+
+    context_id: UUID
+    learns: bool  # what is looked up in it is counted
+
+
 class Spent(NamedTuple):
     """What packs had together, of a window or of a run."""
 
@@ -190,7 +197,7 @@ _STANDING = Across(
 )
 
 _CONTEXT_OF = """
-SELECT w.context_id
+SELECT w.context_id, coalesce((w.config ->> 'learning')::boolean, false) AS learns
 FROM context.context_window w
 JOIN context.context c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
 WHERE w.tenant_id = %s AND w.window_id = %s AND c.deleted_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > now())
@@ -275,13 +282,20 @@ class WindowRows:
         Raises:
             WindowNotFound: there is none.
         """
+        return (await self.meant(window_id, principal=principal)).context_id
+
+    async def meant(self, window_id: UUID, *, principal: Principal) -> Meant:
+        """Return the same, and whether the window learns.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
         door = self._database.of(principal)
         statement = _CONTEXT_OF_ANYBODYS if principal.sees_all_users else _CONTEXT_OF_SEEN
         rows = await door.query(statement, (door.tenant_id, window_id))
         if not rows:
             raise no_window(window_id)
-        context_id: UUID = rows[0].context_id
-        return context_id
+        return Meant(rows[0].context_id, rows[0].learns)
 
     async def count_open(self, transaction: Transaction, context_id: UUID) -> int:
         """Return how many windows of a context are open: no more, while the context is locked."""

@@ -13,6 +13,7 @@ from context_service.contexts.order import Order
 from context_service.rendering import Format
 from context_service.windows import config
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.learning import Learning
 from context_service.windows.models import model
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.telemetry import Telemetry
@@ -61,6 +62,7 @@ class Windows:
         order: The writers of a context.
         nesting_max: Of a window's tools.
         profiles: What a window may keep of its log.
+        learning: What was learned of those.
         telemetry: Counts.
         models: Names of those that write segments.
     """
@@ -74,9 +76,11 @@ class Windows:
         order: Order,
         nesting_max: int,
         profiles: OwnProfiles,
+        learning: Learning,
         telemetry: Telemetry,
         models: Sequence[str] = (),
     ) -> None:
+        self._learning = learning
         self._telemetry = telemetry
         self._profiles = profiles
         self._rows = rows
@@ -139,6 +143,9 @@ class Windows:
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         given = await self.prepared(said, principal=principal)
+        if given.config.learning:
+            learned = await self._learning.profile_of(given.profile, context_id, principal=principal)
+            given = replace(given, profile=learned)
 
         async def work(transaction: Transaction) -> Window | UUID:
             if request and (answer := await self._requests.claim(transaction, request)):

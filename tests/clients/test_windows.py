@@ -381,6 +381,19 @@ async def test_a_config_that_cannot_be_is_refused_by_name(world: Any, context: A
     assert error.value.violations[0].field == field
 
 
+async def test_learning_is_frozen_and_undone(world: Any, context: Any):
+    app_id = f"app-{new_id()}"
+    frozen = await world.run(context.set_learning, "coding", app_id, is_frozen=True)
+    assert (frozen.profile, frozen.app_id, frozen.is_frozen, frozen.version) == ("coding", app_id, True, 0)
+    assert await world.run(context.set_learning, "coding", app_id) == frozen
+    undone = await world.run(context.set_learning, "coding", app_id, is_frozen=False, undo=True)
+    assert (undone.is_frozen, undone.context_count) == (False, 0)
+    listed = await world.run(context.list_profiles, "coding", with_evidence=True)
+    assert [one.learned for one in listed] == [None]
+    with pytest.raises(InvalidArgument):
+        await world.run(context.set_learning, "nobodys")
+
+
 async def test_a_profile_is_put_and_listed_with_its_versions(world: Any, context: Any):
     name = f"mine-{new_id()}"
     put = [await world.run(context.put_profile, name, text) for text in ("extends: coding", "extends: general")]

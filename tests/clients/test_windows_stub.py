@@ -281,6 +281,12 @@ def test_PutProfile_makes_a_version_of_each_content(grpc_stub, context_id):
     assert grpc_stub.OpenWindow(request, metadata=METADATA).window.compression_profile == "stubs@1"
 
 
+def test_SetLearning_freezes_what_is_learned(grpc_stub):
+    request = pb.SetLearningRequest(profile="research", is_frozen=True)
+    known = grpc_stub.SetLearning(request, metadata=METADATA)
+    assert (known.profile, known.is_frozen, known.version) == ("research", True, 0)
+
+
 def test_ListProfiles_answers_those_of_the_service_too(grpc_stub):
     grpc_stub.PutProfile(pb.PutProfileRequest(name="listed", text="extends: coding"), metadata=METADATA)
     answer = grpc_stub.ListProfiles(pb.ListProfilesRequest(), metadata=METADATA)

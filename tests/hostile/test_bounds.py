@@ -41,7 +41,7 @@ OF_APPS = {
 }
 # A tenant's, whatever a key is bound to; what it is told of changes, their own tests say.
 OF_TENANTS = {
-    *("PutProfile", "ListProfiles", "ListContextProviders", "GetQueryPolicy", "UpdateProviderSetting"),
+    *("PutProfile", "ListProfiles", "SetLearning", "ListContextProviders", "GetQueryPolicy", "UpdateProviderSetting"),
     *("StartChanges", "ListChanges"),
     *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
     *("PutAgent", "GetAgent", "ListAgents", "DeleteAgent"),

@@ -44,6 +44,7 @@ PROMISED = {
     "contextkeep.context.v1.ContextWindows": """
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
         UpdateWindow Pin Unpin RecordUsage PatchState EstimateCost WindowStats PutProfile ListProfiles
+        SetLearning
         WatchWindow PrepareFold CommitFold CreateCheckpoint ListCheckpoints Rollback
         ReportResponse ForkWindow MergeWindow RecordOutcome
     """,

@@ -46,7 +46,6 @@ UNBOUND = {
     "context.specialist": "the tenant's, to read",
     "context.provider_setting": "the tenant's, to read",
     "context.window_profile": "the tenant's, to read",
-    "context.window_profile_version": "the tenant's, to read",
     "context.tenant_usage": "the tenant's",
     "context.token_calibration": "the tenant's: ratios of bills, and of no context",
 }
@@ -61,7 +60,7 @@ HAVE_NO_APP = {
 }
 
 # Shared by all whose bounds are known, but for rows that are an app's.
-OF_APPS = ("context.mapping", "context.definition")
+OF_APPS = ("context.mapping", "context.definition", "context.window_profile_version")
 
 # What belongs to contexts: a statement that names none, or nobody, has no row of it.
 OF_CONTEXTS = (
@@ -107,6 +106,11 @@ ROWS = {
     "entity.erasure": ("erasure_id", "gen_random_uuid()"),
     "context.job": ("id, kind, started_by, options", "gen_random_uuid(), 'SWEEP', '', '{}'"),
     "context.definition": ("name, version, app_id, created_by, rules", "'d', 1, 'another', '', '{}'"),
+    "context.window_profile_version": (
+        "name, version, sha256, created_by, text, base, app_id",
+        "'coding', 1, '', '', '', 'coding', 'another'",
+    ),
+    "context.window_learning": ("profile, app_id", "'coding', 'another'"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
     "context.passage": (
         f"{_OF_PASSAGES}, seq, session, said_at, ordinal, part, length_before, marks, kind, role, author, terms, text",

@@ -31,7 +31,7 @@ OF_USERS = [
     rpc
     for rpc in RPCS.values()
     if rpc.service.endswith((".Contexts", ".ContextWindows", ".Knowledge")) or rpc.name == "ExecuteTool"
-    if rpc.name not in ("PutProfile", "ListProfiles")
+    if rpc.name not in ("PutProfile", "ListProfiles", "SetLearning")
     and "Agent" not in rpc.name  # of a tenant, as the next ones
     and "KnowledgeBase" not in rpc.name
     and rpc.name not in ("AddDocument", "ListDocuments", "RemoveDocument")

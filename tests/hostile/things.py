@@ -1756,6 +1756,12 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.ListProfilesRequest(),
         windows.ListProfilesRequest(name=t.profile_name, with_text=True, page_size=1),
     ],
+    "SetLearning": lambda t: [
+        windows.SetLearningRequest(profile="coding"),
+        windows.SetLearningRequest(
+            profile=t.profile_name, app_id=t.app_id, is_frozen=False, undo=True, request_id=t.request_id
+        ),
+    ],
     "GetWindow": lambda t: [
         windows.GetWindowRequest(window_id=t.window_id),
         windows.GetWindowRequest(window_id=t.window_id, subject_user_id=t.user_id),

@@ -20,6 +20,42 @@ export interface CompressionProfile {
   createdBy: string;
   /** Of the version; empty of one that comes with the service. */
   createdAt: string;
+  /** Of a version that was learned, which has no `text`. */
+  learned?: LearnedProfile;
+}
+
+/** What was learned of a profile: it is `base` with other numbers. */
+export interface LearnedProfile {
+  base: string;
+  /** Of whose windows; empty: of those of no app. */
+  appId: string;
+  /** From how many contexts. */
+  contextCount: number;
+  /** By what weights of kinds of lines are multiplied, and characters of rules of `tool_output_trim`: 0.8 to 1.2. */
+  lineFactors: Record<string, number>;
+  resultFactors: Record<string, number>;
+  /** Of which counts this follows, if they were asked for. */
+  lineCounts: Record<string, LearnedCount>;
+  resultCounts: Record<string, LearnedCount>;
+}
+
+export interface LearnedCount {
+  /** That folds took out of sight. */
+  seen: bigint;
+  /** How often such a one was looked up then. */
+  asked: bigint;
+}
+
+/** What is known of a profile and an app. */
+export interface Learning {
+  profile: string;
+  appId: string;
+  /** Nothing more is counted and learned. */
+  isFrozen: boolean;
+  /** That windows get which learn; 0: none was learned. */
+  version: number;
+  /** In how many something was looked up, since it was undone. */
+  contextCount: number;
 }
 
 /** What one model shall see of a context. */
@@ -97,6 +133,10 @@ export interface WindowConfig {
   summarizationPrompt?: string;
   /** "structured" or "narrative". */
   summarizationStyle?: string;
+  /** It counts what is looked up, and takes what was learned of its profile; off. */
+  learning?: boolean;
+  /** What the things at hand were last used with is recalled, too; off. */
+  prefetch?: boolean;
 }
 
 /** What a model shall see now. */
@@ -492,8 +532,19 @@ export function windowOf(message: pb.Window): Window {
 }
 
 export function profileOf(message: pb.CompressionProfile): CompressionProfile {
-  const { createdAt, ...fields } = fieldsOf(message);
-  return { ...fields, createdAt: createdAt ? timeText(createdAt) : "" };
+  const { createdAt, learned, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: createdAt ? timeText(createdAt) : "", ...(learned && { learned: learnedOf(learned) }) };
+}
+
+export function learningOf(message: pb.SetLearningResponse): Learning {
+  return fieldsOf(message);
+}
+
+function learnedOf(message: pb.LearnedProfile): LearnedProfile {
+  const { lineCounts, resultCounts, ...fields } = fieldsOf(message);
+  const counts = (said: Record<string, pb.LearnedCount>) =>
+    Object.fromEntries(Object.entries(said).map(([kind, one]) => [kind, fieldsOf(one)]));
+  return { ...fields, lineCounts: counts(lineCounts), resultCounts: counts(resultCounts) };
 }
 
 export function configOf(message: pb.WindowConfig | undefined): WindowConfig {

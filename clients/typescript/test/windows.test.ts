@@ -225,6 +225,14 @@ test("a window has the config that it was told and the defaults, and packs no mo
   await assert.rejects(context.openWindow(contextId, "gpt-5", { config: { keepLastSteps: 0 } }), InvalidArgument);
 });
 
+test("learning is frozen, and undone", async () => {
+  const appId = `app-${newId()}`;
+  const frozen = await context.setLearning("coding", { appId, isFrozen: true });
+  assert.deepEqual([frozen.profile, frozen.appId, frozen.isFrozen, frozen.version], ["coding", appId, true, 0]);
+  const undone = await context.setLearning("coding", { appId, isFrozen: false, undo: true });
+  assert.deepEqual([undone.isFrozen, undone.contextCount], [false, 0]);
+});
+
 test("a profile is put, and listed with its versions", async () => {
   const name = `mine-${newId()}`;
   for (const text of ["extends: coding", "extends: general"]) await context.putProfile(name, text);

@@ -50,7 +50,7 @@ _OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system pro
 _RULES_MAX = 100  # of a list, patterns too
 _PATTERN_CHARS_MAX = 20_000
 _PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
-_TRIM_CHARS_MAX = 100_000
+TRIM_CHARS_MAX = 100_000
 _OWN_PATTERN_BYTES_MAX = 256 * 1024  # of one of a tenant
 OWN_SIZE_MAX = 20_000  # instructions of the patterns of a tenant's profile together
 OWN_PATTERNS_MAX = 400
@@ -189,6 +189,7 @@ class Profile:
         trim_default: Of any other.
         state: Rules of state.
         own_size: Instructions of the patterns that a tenant wrote; 0: it comes with the service.
+        base: What it was learned of, as windows name it; empty: it was not learned.
     """
 
     name: str
@@ -199,11 +200,17 @@ class Profile:
     trim_default: int
     state: tuple[StateRule, ...]
     own_size: int = 0
+    base: str = ""
 
     def trim_of(self, tool: str) -> int:
         """Return how many characters of a tool's result a mask keeps."""
+        number = self.trim_rule_of(tool)
+        return self.trim_default if number is None else self.trim[number][1]
+
+    def trim_rule_of(self, tool: str) -> int | None:
+        """Return which of `trim` is for a tool; None: what holds for any other."""
         data = tool.encode(errors="replace")
-        return next((chars for pattern, chars in self.trim if pattern.is_in(data)), self.trim_default)
+        return next((number for number, (pattern, _) in enumerate(self.trim) if pattern.is_in(data)), None)
 
 
 @cache
@@ -338,9 +345,9 @@ class _Reading:
         own = {rule.kind for rule in high}
         trim = self._mapping("tool_output_trim")
         for tools, chars in trim.items():
-            if isinstance(chars, bool) or not isinstance(chars, int) or not 0 <= chars <= _TRIM_CHARS_MAX:
+            if isinstance(chars, bool) or not isinstance(chars, int) or not 0 <= chars <= TRIM_CHARS_MAX:
                 raise BadProfile(
-                    f"{self._name}.tool_output_trim.{tools}: {reprlib.repr(chars)} is not from 0 to {_TRIM_CHARS_MAX}"
+                    f"{self._name}.tool_output_trim.{tools}: {reprlib.repr(chars)} is not from 0 to {TRIM_CHARS_MAX}"
                 )
         trim_default = trim.pop("default", base.trim_default if base else 300)
         trims = tuple((self._pattern(f"tool_output_trim.{tools}", tools), chars) for tools, chars in trim.items())

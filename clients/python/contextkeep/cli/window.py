@@ -124,8 +124,27 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
 
 
 @command(
+    click.argument("name"),
+    click.option("--app", "app_id", default="", help="Of whose windows; else of those of no app."),
+    click.option("--frozen/--going-on", "is_frozen", default=None, help="Count and learn nothing more; or go on."),
+    click.option("--undo", is_flag=True, help="Undo what was learned, and forget what was counted."),
+    name="learning",
+    group=profile,
+    example="""
+contextkeep window profile learning coding
+contextkeep window profile learning coding --app shop --frozen
+contextkeep window profile learning coding --app shop --undo
+""",
+)
+def learning(session: Session, output: Output, *, name: str, app_id: str, is_frozen: bool | None, undo: bool) -> None:
+    """Freeze or undo what windows teach of a profile, or print what is known."""
+    output.one(session.context.set_learning(name, app_id, is_frozen=is_frozen, undo=undo))
+
+
+@command(
     click.argument("name", default=""),
     click.option("--text", "with_text", is_flag=True, help="Print what they say, too."),
+    click.option("--evidence", "with_evidence", is_flag=True, help="Print of which counts follows what was learned."),
     limit_option(),
     name="profiles",
     group=window,
@@ -134,10 +153,11 @@ contextkeep window profiles
 contextkeep window profiles mine --text
 """,
 )
-def profiles(session: Session, output: Output, *, name: str, with_text: bool, limit: int) -> None:
+def profiles(session: Session, output: Output, *, name: str, with_text: bool, with_evidence: bool, limit: int) -> None:
     """List what windows may keep when they fold, or versions of one."""
-    columns = (*_PROFILE, "text") if with_text else _PROFILE
-    output.many(session.context.list_profiles(name, with_text=with_text), *columns, limit=limit)
+    columns = (*_PROFILE, *(["text"] if with_text else []), *(["learned"] if name else []))
+    found = session.context.list_profiles(name, with_text=with_text, with_evidence=with_evidence)
+    output.many(found, *columns, limit=limit)
 
 
 window.add_command(profile)

@@ -67,6 +67,8 @@ class WindowConfig(Value):
     summarization_model: str | None = None  # that writes segments of prepared folds: "auto", one by its name, or "none"
     summarization_prompt: str | None = None  # what it shall write down; "": the default
     summarization_style: str | None = None  # "structured" or "narrative"
+    learning: bool | None = None  # it counts what is looked up, and takes what was learned of its profile; off
+    prefetch: bool | None = None  # what the things at hand were last used with is recalled, too; off
 
     @classmethod
     def from_proto(cls, config: windows_pb.WindowConfig) -> WindowConfig:
@@ -86,6 +88,66 @@ _GROUPS: dict[str, type[Value]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LearnedCount(Value):
+    """How often something was looked up."""
+
+    seen: int  # that folds took out of sight
+    asked: int  # how often such a one was looked up then
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LearnedProfile(Value):
+    """What was learned of a profile: it is `base` with other numbers."""
+
+    base: str  # such as "coding" or "mine@2"
+    app_id: str  # of whose windows; empty: of those of no app
+    context_count: int  # from how many contexts
+    line_factors: Mapping[str, float]  # by what weights of kinds of lines are multiplied: 0.8 to 1.2
+    result_factors: Mapping[str, float]  # and characters of rules of `tool_output_trim`, by number, or "default"
+    line_counts: Mapping[str, LearnedCount] = field(default_factory=dict)  # if they were asked for
+    result_counts: Mapping[str, LearnedCount] = field(default_factory=dict)
+
+    @classmethod
+    def from_proto(cls, learned: windows_pb.LearnedProfile) -> LearnedProfile:
+        """Return the value of a message."""
+        return cls(
+            base=learned.base,
+            app_id=learned.app_id,
+            context_count=learned.context_count,
+            line_factors=dict(learned.line_factors),
+            result_factors=dict(learned.result_factors),
+            line_counts=_counts(learned.line_counts),
+            result_counts=_counts(learned.result_counts),
+        )
+
+
+def _counts(said: Mapping[str, windows_pb.LearnedCount]) -> Mapping[str, LearnedCount]:
+    return {kind: LearnedCount(seen=one.seen, asked=one.asked) for kind, one in said.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Learning(Value):
+    """What is known of a profile and an app."""
+
+    profile: str  # as windows have it that learn of it
+    app_id: str
+    is_frozen: bool  # nothing more is counted and learned
+    version: int  # that windows get which learn; 0: none was learned
+    context_count: int  # in how many something was looked up, since it was undone
+
+    @classmethod
+    def from_proto(cls, known: windows_pb.SetLearningResponse) -> Learning:
+        """Return the value of a message."""
+        return cls(
+            profile=known.profile,
+            app_id=known.app_id,
+            is_frozen=known.is_frozen,
+            version=known.version,
+            context_count=known.context_count,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompressionProfile(Value):
     """What is worth keeping of a log, as data."""
 
@@ -94,6 +156,7 @@ class CompressionProfile(Value):
     text: str = ""  # YAML or JSON, if it was asked for
     created_by: str = ""
     created_at: datetime | None = None  # of the version; None: it comes with the service
+    learned: LearnedProfile | None = None  # of a version that was learned, which has no text
 
     @property
     def is_built_in(self) -> bool:
@@ -112,6 +175,7 @@ class CompressionProfile(Value):
             text=profile.text,
             created_by=profile.created_by,
             created_at=time_of(profile.created_at) if profile.HasField("created_at") else None,
+            learned=LearnedProfile.from_proto(profile.learned) if profile.HasField("learned") else None,
         )
 
 

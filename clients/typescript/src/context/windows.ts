@@ -16,6 +16,7 @@ import {
   type CostEstimate,
   type FoldReceipt,
   type Forked,
+  type Learning,
   type Merged,
   type Original,
   type Outcome,
@@ -41,6 +42,7 @@ import {
   outcomeOf,
   packOf,
   partOf,
+  learningOf,
   profileOf,
   receiptOf,
   recoveredOf,
@@ -144,14 +146,26 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /** The profiles of compression by name, each as it was put last; of the one that is named all versions, the newest first. */
-  listProfiles(options: { name?: string; withText?: boolean; pageSize?: number } & CallOptions = {}): Rows<CompressionProfile> {
-    const { name, withText, pageSize } = options;
+  listProfiles(
+    options: { name?: string; withText?: boolean; withEvidence?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<CompressionProfile> {
+    const { name, withText, withEvidence, pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(method.listProfiles, { name, withText, pageSize, pageToken }, options);
+        const page = await this.call(method.listProfiles, { name, withText, withEvidence, pageSize, pageToken }, options);
         return [page.profiles.map(profileOf), page.nextPageToken];
       }),
     );
+  }
+
+  /** Freeze what windows teach of a profile, let them go on, or undo it; and what is known then. Needs `admin`. */
+  async setLearning(
+    profile: string,
+    options: { appId?: string; isFrozen?: boolean; undo?: boolean } & WriteOptions = {},
+  ): Promise<Learning> {
+    const { appId, isFrozen, undo } = options;
+    const request = { profile, appId, isFrozen, undo, requestId: requestId(options) };
+    return learningOf(await this.call(method.setLearning, request, options));
   }
 
   /** Return a window. */

@@ -107,7 +107,7 @@ class Window(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
-    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model", "summarization_prompt", "summarization_style")
+    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model", "summarization_prompt", "summarization_style", "learning", "prefetch")
     IMPORTANCE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     TIER_RATIOS_FIELD_NUMBER: _ClassVar[int]
     HIGH_MARK_FIELD_NUMBER: _ClassVar[int]
@@ -122,6 +122,8 @@ class WindowConfig(_message.Message):
     SUMMARIZATION_MODEL_FIELD_NUMBER: _ClassVar[int]
     SUMMARIZATION_PROMPT_FIELD_NUMBER: _ClassVar[int]
     SUMMARIZATION_STYLE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
+    PREFETCH_FIELD_NUMBER: _ClassVar[int]
     importance_weights: ImportanceWeights
     tier_ratios: TierRatios
     high_mark: float
@@ -136,7 +138,9 @@ class WindowConfig(_message.Message):
     summarization_model: str
     summarization_prompt: str
     summarization_style: str
-    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ..., summarization_model: _Optional[str] = ..., summarization_prompt: _Optional[str] = ..., summarization_style: _Optional[str] = ...) -> None: ...
+    learning: bool
+    prefetch: bool
+    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ..., summarization_model: _Optional[str] = ..., summarization_prompt: _Optional[str] = ..., summarization_style: _Optional[str] = ..., learning: _Optional[bool] = ..., prefetch: _Optional[bool] = ...) -> None: ...
 
 class ImportanceWeights(_message.Message):
     __slots__ = ("recency", "relevance", "causal", "references", "success", "domain")
@@ -215,20 +219,104 @@ class OpenWindowResponse(_message.Message):
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
 class CompressionProfile(_message.Message):
-    __slots__ = ("name", "version", "is_built_in", "text", "created_by", "created_at")
+    __slots__ = ("name", "version", "is_built_in", "text", "created_by", "created_at", "learned")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     IS_BUILT_IN_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: int
     is_built_in: bool
     text: str
     created_by: str
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., is_built_in: _Optional[bool] = ..., text: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    learned: LearnedProfile
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., is_built_in: _Optional[bool] = ..., text: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., learned: _Optional[_Union[LearnedProfile, _Mapping]] = ...) -> None: ...
+
+class LearnedProfile(_message.Message):
+    __slots__ = ("base", "app_id", "context_count", "line_factors", "result_factors", "line_counts", "result_counts")
+    class LineFactorsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class ResultFactorsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    class LineCountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: LearnedCount
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[LearnedCount, _Mapping]] = ...) -> None: ...
+    class ResultCountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: LearnedCount
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[LearnedCount, _Mapping]] = ...) -> None: ...
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LINE_FACTORS_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FACTORS_FIELD_NUMBER: _ClassVar[int]
+    LINE_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    RESULT_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    base: str
+    app_id: str
+    context_count: int
+    line_factors: _containers.ScalarMap[str, float]
+    result_factors: _containers.ScalarMap[str, float]
+    line_counts: _containers.MessageMap[str, LearnedCount]
+    result_counts: _containers.MessageMap[str, LearnedCount]
+    def __init__(self, base: _Optional[str] = ..., app_id: _Optional[str] = ..., context_count: _Optional[int] = ..., line_factors: _Optional[_Mapping[str, float]] = ..., result_factors: _Optional[_Mapping[str, float]] = ..., line_counts: _Optional[_Mapping[str, LearnedCount]] = ..., result_counts: _Optional[_Mapping[str, LearnedCount]] = ...) -> None: ...
+
+class LearnedCount(_message.Message):
+    __slots__ = ("seen", "asked")
+    SEEN_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    seen: int
+    asked: int
+    def __init__(self, seen: _Optional[int] = ..., asked: _Optional[int] = ...) -> None: ...
+
+class SetLearningRequest(_message.Message):
+    __slots__ = ("profile", "app_id", "is_frozen", "undo", "request_id")
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_FROZEN_FIELD_NUMBER: _ClassVar[int]
+    UNDO_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    profile: str
+    app_id: str
+    is_frozen: bool
+    undo: bool
+    request_id: str
+    def __init__(self, profile: _Optional[str] = ..., app_id: _Optional[str] = ..., is_frozen: _Optional[bool] = ..., undo: _Optional[bool] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class SetLearningResponse(_message.Message):
+    __slots__ = ("profile", "app_id", "is_frozen", "version", "context_count")
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_FROZEN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    profile: str
+    app_id: str
+    is_frozen: bool
+    version: int
+    context_count: int
+    def __init__(self, profile: _Optional[str] = ..., app_id: _Optional[str] = ..., is_frozen: _Optional[bool] = ..., version: _Optional[int] = ..., context_count: _Optional[int] = ...) -> None: ...
 
 class PutProfileRequest(_message.Message):
     __slots__ = ("name", "text", "request_id")
@@ -247,16 +335,18 @@ class PutProfileResponse(_message.Message):
     def __init__(self, profile: _Optional[_Union[CompressionProfile, _Mapping]] = ...) -> None: ...
 
 class ListProfilesRequest(_message.Message):
-    __slots__ = ("name", "with_text", "page_size", "page_token")
+    __slots__ = ("name", "with_text", "page_size", "page_token", "with_evidence")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WITH_TEXT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    WITH_EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     name: str
     with_text: bool
     page_size: int
     page_token: str
-    def __init__(self, name: _Optional[str] = ..., with_text: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    with_evidence: bool
+    def __init__(self, name: _Optional[str] = ..., with_text: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., with_evidence: _Optional[bool] = ...) -> None: ...
 
 class ListProfilesResponse(_message.Message):
     __slots__ = ("profiles", "next_page_token")

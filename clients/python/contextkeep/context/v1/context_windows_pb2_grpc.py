@@ -89,6 +89,11 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
                 _registered_method=True)
+        self.SetLearning = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/SetLearning',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
+                _registered_method=True)
         self.PatchState = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/PatchState',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
@@ -285,8 +290,21 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListProfiles(self, request, context):
-        """Lists the profiles that come with the service and the tenant's, by name, or all versions of one, the newest first. Reasons:
-        INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """Lists the profiles that come with the service and the tenant's, by name, or all versions of one, the newest first. Those that were learned
+        are among the versions, to whoever may see their app. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence`
+        needs `admin`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetLearning(self, request, context):
+        """Freezes what windows with `learning` teach of a profile, lets them go on, or undoes it: then windows that are opened get the profile as it
+        was put, and nothing is left of what was counted. Windows that are open keep what they have. With nothing said but the profile and the app it
+        answers what is known. Needs `admin`.
+
+        Reasons: INVALID_ARGUMENT (there is no such profile), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a tenant), PERMISSION_DENIED
+        (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -586,6 +604,11 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.ListProfiles,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.SerializeToString,
+            ),
+            'SetLearning': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetLearning,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.SerializeToString,
             ),
             'PatchState': grpc.unary_unary_rpc_method_handler(
                     servicer.PatchState,
@@ -946,6 +969,33 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/ListProfiles',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetLearning(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/SetLearning',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SetLearningResponse.FromString,
             options,
             channel_credentials,
             insecure,

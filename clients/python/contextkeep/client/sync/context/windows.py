@@ -23,6 +23,7 @@ from contextkeep.values import (
     ExplainedPack,
     FoldReceipt,
     Forked,
+    Learning,
     Merged,
     Original,
     Outcome,
@@ -128,17 +129,26 @@ class WindowCalls(Client):
         return CompressionProfile.from_proto(response.profile)
 
     def list_profiles(
-        self, name: str = "", *, with_text: bool = False, page_size: int = 0, timeout_s: float | None = None
+        self,
+        name: str = "",
+        *,
+        with_text: bool = False,
+        with_evidence: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
     ) -> Generator[CompressionProfile, None, None]:
         """Yield the profiles of compression by name, each as it was put last, following the pages.
 
         Args:
-            name: Of this one all versions, the newest first. Empty: all.
+            name: Of this one all versions, the newest first, those that were learned, too. Empty: all.
             with_text: With what they say.
+            with_evidence: With the counts of which those follow that were learned. Needs `admin`.
             page_size: Profiles of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
         """
-        request = windows_pb.ListProfilesRequest(name=name, with_text=with_text, page_size=page_size)
+        request = windows_pb.ListProfilesRequest(
+            name=name, with_text=with_text, with_evidence=with_evidence, page_size=page_size
+        )
         while True:
             page: windows_pb.ListProfilesResponse = self.call("ListProfiles", request, timeout_s=timeout_s)
             for profile in page.profiles:
@@ -146,6 +156,41 @@ class WindowCalls(Client):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def set_learning(
+        self,
+        profile: str,
+        app_id: str = "",
+        *,
+        is_frozen: bool | None = None,
+        undo: bool = False,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Learning:
+        """Freeze what windows teach of a profile, let them go on, or undo it, and return what is known then.
+
+        Needs `admin`. Windows that are open keep the version that they have.
+
+        Args:
+            profile: "general", "coding", "research", "operations", or one that was put: "mine", or "mine@3".
+            app_id: Of whose windows. Empty: of those of no app.
+            is_frozen: Nothing more is counted and learned. None: as it is.
+            undo: Undo what was learned, and forget what was counted.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: there is no such profile.
+        """
+        request = windows_pb.SetLearningRequest(
+            profile=profile,
+            app_id=app_id,
+            is_frozen=is_frozen,
+            undo=undo,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.SetLearningResponse = self.call("SetLearning", request, timeout_s=timeout_s)
+        return Learning.from_proto(response)
 
     def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
         """Return a window, with what was forked from it.
