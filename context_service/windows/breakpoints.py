@@ -1,11 +1,15 @@
-"""Where a vendor's prompt cache is to be told that something ends that stays: up to four places of a pack."""
+"""Where a vendor's prompt cache is to be told that something ends that stays: up to four places of a pack.
+
+What vendors do is a table (`models`): the least that they keep, and how many blocks they look back from a place for
+what they have. Where the last step has more blocks than that, what is in front of it is a place, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-LEAST_TOKENS = 1_024  # that a vendor keeps; for some models it is more, and it passes over what is below
+PLACES_MAX = 4
 
 
 class Breakpoint(NamedTuple):
@@ -22,17 +26,22 @@ class Breakpoint(NamedTuple):
     tokens: int
 
 
-def breakpoints(places: Iterable[Breakpoint]) -> list[Breakpoint]:
+def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Breakpoint]:
     """Return which places are worth it, in their order.
 
-    Of several at one piece the first stays: what the others name is empty. One with less in front than vendors keep
-    goes, but for the last: from there the next pack goes on, and has more.
+    Of several at one piece the first stays: what the others name is empty. One with less in front than the vendor keeps
+    goes, but for the last: from there the next pack goes on, and has more. Of too many the one behind the digests goes,
+    which only a fold needs.
+
+    Args:
+        places: In their order.
+        least_tokens: That the vendor keeps.
     """
     kept: list[Breakpoint] = []
     for one in places:
         if not one.pointer or (kept and kept[-1].pointer == one.pointer):
             continue
-        if kept and kept[-1].tokens < LEAST_TOKENS:
+        if kept and kept[-1].tokens < least_tokens:
             kept.pop()
         kept.append(one)
-    return kept
+    return [one for one in kept if one.zone != "digests"] if len(kept) > PLACES_MAX else kept

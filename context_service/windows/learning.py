@@ -127,6 +127,9 @@ class Learning:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
+        door = self._database.of(principal)
+        if request and (answer := await self._requests.answered(door, request)):
+            return Known(**answer)
         check_text("app_id", app_id, chars_max=APP_CHARS_MAX)
         check_text("profile", said, chars_max=2 * APP_CHARS_MAX, required=True)
         kept = await self._profiles.named(said, principal=principal, field="profile")
@@ -150,7 +153,7 @@ class Learning:
                 await self._requests.answer(transaction, request, _answer(now))
             return now
 
-        return await self._database.of(principal).transaction(work)
+        return await door.transaction(work)
 
     async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
         """Add counts to those of a profile and an app, and learn of them if that is due."""

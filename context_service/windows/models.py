@@ -15,6 +15,8 @@ from context_service.rendering import Format
 from context_service.tokens import FAMILIES
 from context_service.windows.config import CACHE_TTL_S
 
+CACHE_TOKENS_MIN = 1_024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
@@ -25,12 +27,18 @@ class Model:
         family: Of tokenizers, of `tokens.FAMILIES`.
         format: Whose messages it wants.
         cache_ttl_s: How long its vendor's cache keeps a prompt that nobody sends, in most cases.
+        cache_tokens_min: The least that it keeps.
     """
 
     context_tokens: int = 0
     family: str = "o200k"
     format: Format = Format.OPENAI
     cache_ttl_s: int = CACHE_TTL_S
+    cache_tokens_min: int = CACHE_TOKENS_MIN
+
+
+# From a place that is marked, a vendor looks for what it has so many blocks back. Where nothing is marked it finds all.
+LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
 
 
 def model(name: str) -> Model:
@@ -48,6 +56,13 @@ def _known() -> dict[str, Model]:
         family, to = vendor["tokens_family"], Format(vendor["format"])
         assert family in FAMILIES, family
         ttl_s = vendor.get("cache_ttl_s", CACHE_TTL_S)
+        least = vendor.get("cache_tokens_min", {})
         for name, context_tokens in vendor["models"].items():
-            made[name] = Model(context_tokens=context_tokens, family=family, format=to, cache_ttl_s=ttl_s)
+            made[name] = Model(
+                context_tokens=context_tokens,
+                family=family,
+                format=to,
+                cache_ttl_s=ttl_s,
+                cache_tokens_min=least.get(name, CACHE_TOKENS_MIN),
+            )
     return made

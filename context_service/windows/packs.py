@@ -30,6 +30,7 @@ from context_service.windows.endings import Endings
 from context_service.windows.extracted import not_known
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.learning import Learning
+from context_service.windows.models import LOOK_BACK_BLOCKS, model
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.patches import is_told_once, note_of_said
@@ -1276,32 +1277,41 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
         fold_eta_steps=_fold_eta(zones, sight.parts, window),
         last_seq=ahead.last_seq,
         is_waiting=waiting is not None,
-        breakpoints=_breakpoints(sight, zones, sight.body if is_cut else body, waiting if is_cut else None),
+        breakpoints=_breakpoints(window, sight, zones, sight.body if is_cut else body, waiting, is_cut=is_cut),
         omitted_refs=[refs_between(one.seq_from, one.seq_to) for one in sight.parts if one.kind == SUMMARY],
         recalled_refs=list(dict.fromkeys(ref for one in sight.parts for ref in one.refs)),
     )
 
 
-def _breakpoints(sight: Sight, zones: Zones, stays: Body, behind: Block | None) -> list[Breakpoint]:
+def _breakpoints(
+    window: Window, sight: Sight, zones: Zones, stays: Body, waiting: Block | None, *, is_cut: bool
+) -> list[Breakpoint]:
     """Return where what stands in front ends, and all that stays of a pack until its epoch is another.
 
     Args:
+        window: Of which model.
         sight: Without what waits.
         zones: Of all of the pack.
         stays: All that stays.
-        behind: What does not.
+        waiting: What waits.
+        is_cut: That does not stay.
     """
     front, digests, state = sight.ends
     of_digests = zones.system + zones.pins + zones.digests
-    all_of_it = zones.all - (behind.tokens if behind else 0)
-    return breakpoints(
-        [
-            Breakpoint(front, "system", zones.system),
-            Breakpoint(digests, "digests", of_digests),
-            Breakpoint(state, "state", of_digests + zones.segments + zones.state),
-            Breakpoint(stays.pointer, "verbatim", all_of_it),
-        ]
-    )
+    all_of_it = zones.all - (waiting.tokens if waiting and is_cut else 0)
+    places = [
+        Breakpoint(front, "system", zones.system),
+        Breakpoint(digests, "digests", of_digests),
+        Breakpoint(state, "state", of_digests + zones.segments + zones.state),
+    ]
+    if waiting is None and sight.last_pieces > LOOK_BACK_BLOCKS.get(window.format, sight.last_pieces):
+        # The pack before ended there: it is farther back than the vendor looks.
+        behind = takewhile(lambda one: one.kind != STEP, reversed(sight.parts))
+        last = next(one for one in reversed(sight.parts) if one.kind == STEP)
+        of_last = last.tokens + sum(one.tokens for one in behind)
+        places.append(Breakpoint(sight.last_from, "verbatim", all_of_it - of_last))
+    places.append(Breakpoint(stays.pointer, "verbatim", all_of_it))
+    return breakpoints(places, least_tokens=model(window.model).cache_tokens_min)
 
 
 def _is_known(prefix: bytes, known: Prefix) -> bool:

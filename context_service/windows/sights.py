@@ -35,6 +35,7 @@ class Sight:
         note_tokens: Of the note that it begins with the assistant, for vendors who want a user first.
         is_bare: Nothing is seen yet but the system's: what comes first may need that note.
         ends: Where what stands in front of all ends in the body, then pins and digests, then the state.
+        last_from: Where what stands in front of the last step ends; `last_pieces` stand behind that.
     """
 
     epoch: int
@@ -49,6 +50,8 @@ class Sight:
     note_tokens: int = 0
     is_bare: bool = False
     ends: tuple[str, str, str] = ("", "", "")
+    last_from: str = ""
+    last_pieces: int = 0
 
     @classmethod
     def of(cls, window: Window, front: Body, parts: Sequence[Seen]) -> Sight:
@@ -95,10 +98,18 @@ class Sight:
         rendered = [pieces for _, pieces in blocks]
         steps = [pieces for one, pieces in blocks if one.kind == STEP]
         body, note_tokens = self._begun(rendered[0])
+        last = max((number for number, (one, _) in enumerate(blocks) if one.kind == STEP), default=None)
+        last_from, last_pieces = self.last_from, self.last_pieces
+        if last is not None:
+            body = body.with_pieces(piece for pieces in rendered[:last] for piece in pieces)
+            last_from, last_pieces = body.pointer, 0
+        behind = [piece for pieces in rendered[last or 0 :] for piece in pieces]
         return replace(
             self,
             block_count=block_count,
-            body=body.with_pieces(piece for pieces in rendered for piece in pieces),
+            body=body.with_pieces(behind),
+            last_from=last_from,
+            last_pieces=last_pieces + len(behind),
             parts=(*self.parts, *(one for one, _ in blocks)),
             tokens=tokens_by_zone([one for one, _ in blocks], self.tokens),
             step_count=self.step_count + len(steps),

@@ -1757,7 +1757,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.ListProfilesRequest(name=t.profile_name, with_text=True, page_size=1),
     ],
     "SetLearning": lambda t: [
-        windows.SetLearningRequest(profile="coding"),
+        windows.SetLearningRequest(profile="coding", app_id=t.app_id, is_frozen=False),
         windows.SetLearningRequest(
             profile=t.profile_name, app_id=t.app_id, is_frozen=False, undo=True, request_id=t.request_id
         ),

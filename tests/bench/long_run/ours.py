@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from context_service.windows.folds import CLOSE_STEPS, Limits, Standing, View, fold
+from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, Standing, View, fold
 from context_service.windows.importance import Weights
 from context_service.windows.packing import Block
 from context_service.windows.packs import RECALLED_SHARE, RECALLED_TOKENS
@@ -120,7 +120,7 @@ class Folding(Strategy):
         if found:
             self._append("\n".join(["[Recalled]", *(one.text for one in sorted(found))]), step)
 
-    def _fold(self, step: Step) -> None:
+    def _fold(self, step: Step) -> Fold:
         self._caught_up()
         self._state = shown(self.entries, tokens_max=self.limits.state, count=self.count).text
         done = fold(
@@ -137,6 +137,7 @@ class Folding(Strategy):
         self.view = done.view
         left = {one.number for one in done.view.blocks}
         self._seen = {number: seen for number, seen in self._seen.items() if number in left}
+        return done
 
     def _pack(self) -> list[Shown]:
         pack = [self.head]

@@ -22,6 +22,7 @@ from context_service.retrieval.profiles import profile as recall_profile
 from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import ranked
 from context_service.windows.catching_up import Made, caught_up
+from context_service.windows.learned import Learned, applied
 from context_service.windows.packing import Block, Rendered, block_of
 from context_service.windows.profiles import profile
 from context_service.windows.steps import cut
@@ -74,9 +75,23 @@ class Passage(NamedTuple):
     tokens: int
 
 
-def prepared(workload: Workload, count: Callable[[str], int], progress: Callable[[float], None]) -> Prepared:
-    """Return a workload with its steps and its index."""
+def prepared(
+    workload: Workload,
+    count: Callable[[str], int],
+    progress: Callable[[float], None],
+    *,
+    learned: Learned | None = None,
+) -> Prepared:
+    """Return a workload with its steps and its index.
+
+    Args:
+        workload: What happened.
+        count: Counts the tokens of a text.
+        progress: Called with the share that is done.
+        learned: What is other than in its profile; None: nothing.
+    """
     rules = profile(workload.profile)
+    rules = applied(rules, learned) if learned else rules
     messages, steps = workload.messages, list[Step]()
     start = 0
     while start < len(messages):

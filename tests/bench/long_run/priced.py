@@ -13,6 +13,7 @@ from functools import cache
 import orjson
 
 from context_service.tokens import TokenCounter
+from context_service.windows.folds import Fold
 from context_service.windows.profiles import profile
 from context_service.windows.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.windows.written import STRUCTURED, Steps, asked, instructions, sources_of
@@ -33,12 +34,13 @@ class Priced(Folding):
         super().__init__(ready, limit, count)
         self.segments = self.asked = self.answered = 0
 
-    def _fold(self, step: Step) -> None:
+    def _fold(self, step: Step) -> Fold:
         before = {(one.level, one.step_from) for one in self.view.summaries}
-        super()._fold(step)
+        done = super()._fold(step)
         for one in self.view.summaries:
             if one.level == SEGMENT and (one.level, one.step_from) not in before:
                 self._charge(one)
+        return done
 
     def _charge(self, segment: Summary) -> None:
         workload = self.prepared.workload

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from context_service.rendering import Format, empty
-from context_service.windows.breakpoints import LEAST_TOKENS, Breakpoint, breakpoints
+from context_service.windows.breakpoints import PLACES_MAX, Breakpoint, breakpoints
+from context_service.windows.models import CACHE_TOKENS_MIN, LOOK_BACK_BLOCKS, model
 from contextkeep import Pack
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from tests.context_service.contexts import Caller
@@ -55,15 +56,15 @@ def test_a_body_knows_where_its_last_piece_is(to: Format, pieces: list[Any]):
         assert at(orjson.loads(body.json), body.pointer) == orjson.loads(last.json)
 
 
-@given(st.lists(st.tuples(POINTERS, st.integers(0, 3 * LEAST_TOKENS)), max_size=4))
+@given(st.lists(st.tuples(POINTERS, st.integers(0, 3 * CACHE_TOKENS_MIN)), max_size=4))
 def test_what_no_vendor_keeps_is_no_place_but_at_the_end(places_given: list[tuple[str, int]]):
     tokens = 0
     places = []
     for number, (pointer, more) in enumerate(places_given):
         tokens += more
         places.append(Breakpoint(pointer, str(number), tokens))
-    kept = breakpoints(places)
-    assert all(one.tokens >= LEAST_TOKENS for one in kept[:-1])
+    kept = breakpoints(places, least_tokens=CACHE_TOKENS_MIN)
+    assert all(one.tokens >= CACHE_TOKENS_MIN for one in kept[:-1])
     assert [one.pointer for one in kept[-1:]] == [one.pointer for one in places if one.pointer][-1:]
     assert all(one.pointer != another.pointer for one, another in pairwise(kept))
     assert [one for one in places if one in kept] == kept
@@ -94,6 +95,49 @@ async def test_what_stands_in_front_of_a_place_is_in_the_next_pack_too(
         zones |= {one.zone for one in kept}
         before = pack
     assert zones == {"system", "digests", "state", "verbatim"}
+
+
+def test_of_too_many_places_the_one_that_only_folds_need_goes():
+    zones = ("system", "digests", "state", "verbatim", "verbatim")
+    places = [Breakpoint(f"/messages/{n}", zone, 5_000 * (n + 1)) for n, zone in enumerate(zones)]
+    kept = breakpoints(places, least_tokens=CACHE_TOKENS_MIN)
+    assert [one.zone for one in kept] == ["system", "state", "verbatim", "verbatim"] and len(kept) == PLACES_MAX
+    assert breakpoints(places, least_tokens=10_000) == places[1:]
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("gpt-5", 1_024),
+        ("claude-sonnet-4-5", 1_024),
+        ("claude-opus-4-5-20251101", 4_096),
+        ("gemini-2.5-pro", 2_048),
+        ("gemini-3-pro", 4_096),
+        ("nobodys", 1_024),
+    ],
+)
+def test_the_least_that_is_kept_is_the_models(name: str, least: int):
+    assert model(name).cache_tokens_min == least
+
+
+@pytest.mark.parametrize("to", [Format.ANTHROPIC, Format.OPENAI])
+@pytest.mark.parametrize("width", [3, 12])
+async def test_where_a_step_is_wider_than_a_vendor_looks_back_the_end_of_the_pack_before_is_a_place(
+    to: Format, width: int, caller: Caller, other_replica: Caller
+):
+    """Off where it gains nothing: for narrow steps, and for a vendor that looks back to the beginning."""
+    context_id = await said(caller, "", {"content": "lorem ipsum " * 600})
+    window = await opened(caller, context_id, 100_000, format=FORMATS[to], system_prompt="lorem ipsum " * 600)
+    before = await packed(caller, window)
+    for number in range(3):
+        ids = [f"c{number}-{one}" for one in range(width)]
+        await said(caller, context_id, calls(*ids), *(result(one, f"found {one}") for one in ids))
+        pack = await packed((caller, other_replica)[number % 2], window)
+        end = before.breakpoints[-1]
+        is_wide = 2 * width > LOOK_BACK_BLOCKS.get(to, 2 * width)
+        assert ((end.pointer, end.tokens) in [(one.pointer, one.tokens) for one in pack.breakpoints]) == is_wide
+        assert len(pack.breakpoints) == (3 if is_wide else 2)
+        before = pack
 
 
 async def test_a_step_that_waits_and_is_cut_is_behind_the_last_place(caller: Caller):

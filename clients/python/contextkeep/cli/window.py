@@ -125,20 +125,20 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
 
 @command(
     click.argument("name"),
-    click.option("--app", "app_id", default="", help="Of whose windows; else of those of no app."),
+    click.option("--of-app", default="", help="Of whose windows; else of those of no app."),
     click.option("--frozen/--going-on", "is_frozen", default=None, help="Count and learn nothing more; or go on."),
     click.option("--undo", is_flag=True, help="Undo what was learned, and forget what was counted."),
     name="learning",
     group=profile,
     example="""
 contextkeep window profile learning coding
-contextkeep window profile learning coding --app shop --frozen
-contextkeep window profile learning coding --app shop --undo
+contextkeep window profile learning coding --of-app shop --frozen
+contextkeep window profile learning coding --of-app shop --undo
 """,
 )
-def learning(session: Session, output: Output, *, name: str, app_id: str, is_frozen: bool | None, undo: bool) -> None:
-    """Freeze or undo what windows teach of a profile, or print what is known."""
-    output.one(session.context.set_learning(name, app_id, is_frozen=is_frozen, undo=undo))
+def learning(session: Session, output: Output, *, name: str, of_app: str, is_frozen: bool | None, undo: bool) -> None:
+    """Freeze or undo what is learned of a profile."""
+    output.one(session.context.set_learning(name, of_app, is_frozen=is_frozen, undo=undo))
 
 
 @command(
