@@ -29,7 +29,7 @@ from tests.bench.long_run.ours import Folding
 from tests.bench.long_run.prepared import Prepared, Step, prepared
 from tests.bench.long_run.strategies import Shown
 
-STEPS = 3_000
+STEPS = 1_500
 LEARNED_SEEDS, HELD_OUT = (11, 12), 1
 PROBED = ("decision", "error", "question", "artifact")
 LIMIT = 71_000  # of a pack, where steps are priced: as in a run of 10,000
