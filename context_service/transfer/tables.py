@@ -155,6 +155,7 @@ TENANT = (
     Table(name="mapping", key=("app_id", "name")),
     Table(name="window_profile_version", key=("name", "version")),
     Table(name="window_profile", key=("name",)),
+    Table(name="window_learning", key=("profile", "app_id")),
     Table(name="knowledge_base", key=("name",)),
     Table(name="knowledge_file", key=("document_id",)),
     Table(

@@ -131,6 +131,15 @@ def counts_of(said: Mapping[str, Any]) -> Counts:
     )
 
 
+def learned_of(said: Mapping[str, Any]) -> Learned:
+    """Return what is kept of `Learned`, within the bounds: an archive may have brought it."""
+    lines, results = (
+        {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
+        for name in Learned._fields
+    )
+    return Learned(lines, results)
+
+
 def stored(counts: Counts) -> dict[str, Any]:
     """Return counts as they are kept."""
     return {

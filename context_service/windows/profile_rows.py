@@ -13,7 +13,7 @@ from uuid import UUID
 import orjson
 from psycopg.types.json import Jsonb
 
-from context_service.windows.learned import Counts, Learned, counts_of, stored
+from context_service.windows.learned import Counts, Learned, counts_of, learned_of, stored
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
@@ -202,6 +202,6 @@ def _stored(row: Row) -> StoredProfile:
         base=row.base,
         app_id=row.app_id,
         context_count=row.context_count,
-        learned=Learned(row.learned["lines"], row.learned["results"]) if row.learned else None,
+        learned=learned_of(row.learned) if row.learned else None,
         evidence=counts_of(row.evidence) if row.evidence else None,
     )
