@@ -27,10 +27,18 @@ from service_runtime.commands import (
     run_check_config,
     run_migrations,
 )
+from service_runtime.databases import databases_of
 from service_runtime.key_commands import add_keys, run_keys
 from service_runtime.settings import load
 
 _log = logging.getLogger("context_service")
+
+_TENANT_COMMANDS = {
+    "limits": tenant_commands.run_limits,
+    "move": tenant_commands.run_move,
+    "rebalance": tenant_commands.run_rebalance,
+    "clean": tenant_commands.run_clean,
+}
 
 
 def add_server_commands(commands: Subparsers) -> None:
@@ -44,7 +52,9 @@ def add_server_commands(commands: Subparsers) -> None:
     erasing_commands.add_contexts(commands)
     retrieval_commands.add_retrieval(commands)
     secret_commands.add_secrets(commands)
-    tenant_commands.add_limits(add_keys(commands))
+    tenants = add_keys(commands)
+    tenant_commands.add_limits(tenants)
+    tenant_commands.add_moves(tenants)
 
 
 def run_server_command(arguments: argparse.Namespace) -> None:
@@ -60,11 +70,11 @@ def run_server_command(arguments: argparse.Namespace) -> None:
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:
-        if arguments.command == "tenants" and arguments.access_command == "limits":
-            tenant_commands.run_limits(settings.database_admin, arguments)
+        if arguments.command == "tenants" and arguments.access_command in _TENANT_COMMANDS:
+            _TENANT_COMMANDS[arguments.access_command](databases_of(settings), arguments)
             return
         if arguments.command in ("keys", "tenants"):
-            run_keys(settings.database_admin, arguments)
+            run_keys(databases_of(settings), arguments)
             return
         if arguments.command == "embeddings":
             embedding_commands.run_embeddings(settings, arguments)
@@ -83,7 +93,12 @@ def run_server_command(arguments: argparse.Namespace) -> None:
             storage_commands.run_storage(settings, arguments)
             return
         if arguments.command == "migrate" or arguments.migrate:
-            run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
+            run_migrations(
+                settings,
+                app.migrations(),
+                as_json=getattr(arguments, "json", False),
+                only=getattr(arguments, "database", None),
+            )
         if arguments.command == "serve":
             process.serve(app.running(settings), host=settings.context_service_host, log=_log)
     except ContextKeepError as error:

@@ -44,7 +44,12 @@ def main() -> None:
     logs.configure(settings.log_level)
     try:
         if arguments.command == "migrate" or arguments.migrate:
-            run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
+            run_migrations(
+                settings,
+                app.migrations(),
+                as_json=getattr(arguments, "json", False),
+                only=getattr(arguments, "database", None),
+            )
         if arguments.command == "serve":
             process.serve(app.running(settings), host=settings.entity_service_host, log=_log)
     except ContextKeepError as error:

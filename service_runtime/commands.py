@@ -45,7 +45,11 @@ def add_serve(commands: Subparsers) -> None:
 
 def add_migrate(commands: Subparsers) -> None:
     """Add `migrate`."""
-    command = commands.add_parser("migrate", help="bring the database to this version, as DATABASE_ADMIN_URL")
+    command = commands.add_parser(
+        "migrate",
+        help="bring the database to this version, as DATABASE_ADMIN_URL, and then those of DATABASE_ADMIN_URLS",
+    )
+    command.add_argument("--database", metavar="NAME", help="only this one of DATABASE_ADMIN_URLS")
     command.add_argument("--json", action="store_true", help="print what was applied as JSON")
 
 
@@ -78,20 +82,56 @@ def run_check_config(
     sys.exit(show(settings, answers, as_json=arguments.json))
 
 
-def run_migrations(settings: ServiceSettings, migrations: list[Migration], *, as_json: bool) -> None:
-    """Apply what is missing and say what that was.
+def run_migrations(
+    settings: ServiceSettings, migrations: list[Migration], *, as_json: bool, only: str | None = None
+) -> None:
+    """Apply what is missing in each database, one after the other, and say what that was.
+
+    What one of many refuses is told, and the others are brought to this version all the same; then it exits with 1.
+
+    Args:
+        settings: Of the service.
+        migrations: What it needs.
+        as_json: Print it as JSON.
+        only: Name of the only database.
 
     Raises:
-        MigrationFailed: see `migrate`.
+        MigrationFailed, CannotAdminister: see `migrate`; of the home database, to which the others belong.
+        WrongDatabase: there is none of this name.
     """
+    from contextkeep.errors import ContextKeepError
+    from service_runtime.databases import databases_of
     from service_runtime.migrate import migrate
+    from service_runtime.postgres import HOME
 
-    role = unquote(urlsplit(settings.database).username or "")
-    applied = migrate(settings.database_admin, migrations, service_role=role)
+    databases = databases_of(settings)
+    if only is not None:
+        databases.url_of(only)
+    services = {HOME: settings.database, **settings.other_databases}
+    applied: list[tuple[str, Migration]] = []
+    failed = False
+    for name, url in databases.urls.items():
+        if only not in (None, name):
+            continue
+        try:
+            role = unquote(urlsplit(services[name]).username or "")
+            applied += [(name, migration) for migration in migrate(url, migrations, service_role=role)]
+            if name != HOME:
+                databases.claim(name)
+        except ContextKeepError as error:
+            if name == HOME:
+                raise
+            failed = True
+            print(f"{name}: {error.message}", file=sys.stderr)  # noqa: T201
     if as_json:
-        print(json.dumps([{"schema": m.schema, "version": m.version, "name": m.name} for m in applied]))  # noqa: T201
-        return
-    for migration in applied:
-        print(f"applied {migration.schema} {migration.name}", file=sys.stderr)  # noqa: T201
-    if not applied:
+        rows = [
+            {"schema": m.schema, "version": m.version, "name": m.name, **({"database": name} if name else {})}
+            for name, m in applied
+        ]
+        print(json.dumps(rows))  # noqa: T201
+    for name, migration in [] if as_json else applied:
+        print(f"applied {migration.schema} {migration.name}{f' in {name}' if name else ''}", file=sys.stderr)  # noqa: T201
+    if not (as_json or applied or failed):
         print("the database is up to date", file=sys.stderr)  # noqa: T201
+    if failed:
+        sys.exit(1)

@@ -15,14 +15,24 @@ import psycopg
 from psycopg.rows import namedtuple_row
 
 from contextkeep.errors import FailedPrecondition
-from service_runtime.administration import administering
+from service_runtime.administration import CannotAdminister, administering
+from service_runtime.keys import KeyAdministration
 from service_runtime.postgres import HOME
+from service_runtime.settings import ServiceSettings
 
 _SAME_LOCK = 0x64617461  # "data"
 
 _IS_EMPTY = """
 SELECT NOT EXISTS (SELECT FROM access.api_key) AND NOT EXISTS (SELECT FROM access.context_key)
     AND NOT EXISTS (SELECT FROM access.tenant WHERE name <> 'default' OR database IS NOT NULL) AS is_empty
+"""
+
+_TENANT = "SELECT id, coalesce(database, '') AS database FROM access.tenant WHERE name = %s"
+
+# Of a tenant who may have come meanwhile, or is on its way, the row stays as it is.
+_SETTLES_HERE = """
+WITH listed AS (INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT DO NOTHING)
+INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE') ON CONFLICT (tenant_id) DO NOTHING
 """
 
 _SIZE = "SELECT pg_database_size(current_database()) AS bytes"
@@ -92,6 +102,33 @@ class Databases:
                 other.execute("DELETE FROM access.residence")
                 other.execute("DELETE FROM access.tenant")
 
+    def add_tenant(self, name: str, *, database: str | None = None) -> bool:
+        """Make a tenant, and return whether it is new; of one that is there, finish what was begun.
+
+        Args:
+            name: Of the tenant.
+            database: Where it is to live. None: where the fewest bytes are, of those that answer.
+
+        Raises:
+            WrongDatabase: there is no database of this name.
+            CannotAdminister: it does not answer, or is not migrated.
+        """
+        if database is None:
+            database = HOME
+            if len(self.urls) > 1:
+                sizes = self.sizes()
+                database = min(sizes, key=sizes.__getitem__)
+        if database == "home":
+            database = HOME
+        self.url_of(database)
+        is_new = KeyAdministration(self.urls[HOME]).add_tenant(name, database=database)
+        with _connected(self.urls[HOME]) as home:
+            tenant = _one(home, _TENANT, (name,))
+        if tenant.database != HOME:
+            with _connected(self.url_of(tenant.database)) as other:
+                other.execute(_SETTLES_HERE, {"id": tenant.id, "name": name})
+        return is_new
+
     def place(self, tenant_id: UUID, name: str, database: str) -> None:
         """Let a tenant who has nothing yet live in a database; again is harmless."""
         if database == HOME:
@@ -103,12 +140,25 @@ class Databases:
             other.execute(_LIVES_HERE, {"id": tenant_id, "name": name})
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each database has."""
+        """Return how many bytes each database has, but those that do not answer; the home database must."""
         found = {}
         for name, url in self.urls.items():
-            with _connected(url) as connection:
-                found[name] = int(_one(connection, _SIZE).bytes)
+            try:
+                with _connected(url) as connection:
+                    found[name] = int(_one(connection, _SIZE).bytes)
+            except CannotAdminister:
+                if name == HOME:
+                    raise
         return found
+
+
+def databases_of(settings: ServiceSettings) -> Databases:
+    """Return the databases that settings name.
+
+    Raises:
+        SystemExit: DATABASE_ADMIN_URL is not set, or DATABASE_ADMIN_URLS names others than DATABASE_URLS.
+    """
+    return Databases(settings.database_admin, settings.other_databases_admin)
 
 
 def _connected(url: str) -> Any:

@@ -13,7 +13,9 @@ from typing import Any
 
 from service_runtime.auth import OPERATOR, SCOPES
 from service_runtime.commands import Subparsers
+from service_runtime.databases import Databases
 from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.postgres import HOME
 
 _HOW_TO_CALL = """Keep it now: it is not shown again. Our clients take it from CONTEXT_SERVICE_API_KEY,
 all others send it as `authorization: Bearer <key>`."""
@@ -79,19 +81,20 @@ def add_keys(commands: Subparsers) -> Subparsers:
     of_tenants = tenants.add_subparsers(dest="access_command", required=True)
     add = of_tenants.add_parser("create", help="make a tenant")
     add.add_argument("name")
+    add.add_argument("--database", metavar="NAME", help="where it lives (default: where the fewest bytes are)")
     of_tenants.add_parser("list", help="show them")
     for command in (*of_keys.choices.values(), *of_tenants.choices.values()):
         command.add_argument("--json", action="store_true", help="print JSON")
     return of_tenants
 
 
-def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
+def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
     """Run one of them.
 
     Raises:
-        NoSuchTenant, NoSuchKey: with what to do instead.
+        NoSuchTenant, NoSuchKey, WrongDatabase: with what to do instead.
     """
-    administration = KeyAdministration(admin_url)
+    administration = KeyAdministration(databases.url_of(HOME))
     match arguments.command, arguments.access_command:
         case "keys", "create":
             is_first = not administration.any_key()
@@ -118,7 +121,7 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
             administration.revoke(arguments.prefix)
             print(json.dumps({"revoked": True}) if arguments.json else "revoked")  # noqa: T201
         case "tenants", "create":
-            created = administration.add_tenant(arguments.name)
+            created = databases.add_tenant(arguments.name, database=arguments.database)
             if arguments.json:
                 print(json.dumps({"created": created}))  # noqa: T201
             else:

@@ -47,7 +47,13 @@ _ANY_KEY = "SELECT EXISTS (SELECT FROM access.api_key) AS any_key"
 _TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
 
 _ADD_TENANT = """
-INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (name) DO NOTHING RETURNING id
+WITH made AS (
+    INSERT INTO access.tenant (id, name, database) VALUES (%(id)s, %(name)s, nullif(%(database)s, ''))
+    ON CONFLICT (name) DO NOTHING RETURNING id, database
+)
+INSERT INTO access.residence (tenant_id, state)
+SELECT id, CASE WHEN database IS NULL THEN 'HERE' ELSE 'GONE' END FROM made
+RETURNING tenant_id
 """
 
 _ADD_KEY = """
@@ -76,7 +82,9 @@ WITH of_contexts AS (
 SELECT id FROM of_contexts UNION ALL SELECT id FROM others
 """
 
-_TENANTS = "SELECT id, name, created_at FROM access.tenant ORDER BY created_at, id"
+_TENANTS = """
+SELECT id, name, coalesce(database, '') AS database, created_at FROM access.tenant ORDER BY created_at, id
+"""
 
 
 class NoSuchTenant(FailedPrecondition):
@@ -214,6 +222,7 @@ class Tenant:
 
     id: UUID
     name: str
+    database: str  # where it lives; empty: in the home database
     created_at: datetime
 
 
@@ -227,9 +236,14 @@ class KeyAdministration:
     def __init__(self, admin_url: str) -> None:
         self._admin_url = admin_url
 
-    def add_tenant(self, name: str) -> bool:
-        """Make a tenant, and return whether it is new; one that is there stays as it is."""
-        return bool(self._run(_ADD_TENANT, {"id": new_id(), "name": name}))
+    def add_tenant(self, name: str, *, database: str = "") -> bool:
+        """Make a tenant, and return whether it is new; one that is there stays as it is.
+
+        Args:
+            name: Of the tenant.
+            database: Name of the one that it will live in, once that knows of it (`Databases.add_tenant`); empty: home.
+        """
+        return bool(self._run(_ADD_TENANT, {"id": new_id(), "name": name, "database": database}))
 
     def tenants(self) -> list[Tenant]:
         """Return all tenants, oldest first."""

@@ -2268,17 +2268,17 @@ CREATE INDEX wm_record_name_search ON context.wm_record USING gin (name_search) 
 
 CREATE INDEX wm_record_search ON context.wm_record USING gin (search) WITH (gin_pending_list_limit='512');
 
-CREATE TRIGGER count_change AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN ((old.size_bytes <> new.size_bytes)) EXECUTE FUNCTION context.count_usage('1');
+CREATE TRIGGER count_change AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((old.size_bytes <> new.size_bytes) AND (COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text))) EXECUTE FUNCTION context.count_usage('1');
 
-CREATE TRIGGER count_part AFTER INSERT OR DELETE ON context.upload_part FOR EACH ROW EXECUTE FUNCTION context.count_usage('0');
+CREATE TRIGGER count_part AFTER INSERT OR DELETE ON context.upload_part FOR EACH ROW WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION context.count_usage('0');
 
-CREATE TRIGGER count_record AFTER INSERT OR DELETE ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.count_usage('1');
+CREATE TRIGGER count_record AFTER INSERT OR DELETE ON context.wm_record FOR EACH ROW WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION context.count_usage('1');
 
-CREATE TRIGGER keep_search_of_changed BEFORE UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR ((old.content)::text IS DISTINCT FROM (new.content)::text)) OR (old.content_text IS DISTINCT FROM new.content_text)) OR (old.blob_text IS DISTINCT FROM new.blob_text)) OR (old.search_language IS DISTINCT FROM new.search_language))) EXECUTE FUNCTION context.keep_search();
+CREATE TRIGGER keep_search_of_changed BEFORE UPDATE ON context.wm_record FOR EACH ROW WHEN ((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description) OR ((old.content)::text IS DISTINCT FROM (new.content)::text) OR (old.content_text IS DISTINCT FROM new.content_text) OR (old.blob_text IS DISTINCT FROM new.blob_text) OR (old.search_language IS DISTINCT FROM new.search_language)) AND (COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text))) EXECUTE FUNCTION context.keep_search();
 
-CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.keep_search();
+CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH ROW WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION context.keep_search();
 
-CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
+CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN ((((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id)) AND (COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text))) EXECUTE FUNCTION context.move_embedding();
 
 ALTER TABLE ONLY context.mcp_tool
     ADD CONSTRAINT mcp_tool_tenant_id_server_id_fkey FOREIGN KEY (tenant_id, server_id) REFERENCES context.mcp_server(tenant_id, server_id) ON DELETE CASCADE;

@@ -28,4 +28,4 @@ async def check_operator(database: Database, principal: Principal) -> None:
     Raises:
         PermissionDenied: it is no operator's key, or lives no more.
     """
-    await database.of(principal).query(_CHECK, {"asking_id": key_of(principal)})
+    await database.of(principal).at_home().query(_CHECK, {"asking_id": key_of(principal)})

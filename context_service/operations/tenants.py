@@ -17,6 +17,7 @@ from service_runtime.auth import Principal
 from service_runtime.documents import check_text
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database
+from service_runtime.tenants import require_at_home
 
 NAME_CHARS_MAX = 500
 LIMIT_MAX = 2**62
@@ -77,6 +78,7 @@ class Tenants:
             PermissionDenied: the principal is no operator's key.
             InvalidArgument: no limit is named, or one can be none.
             TenantNotFound: there is none of this name.
+            FailedPrecondition: it lives in another database than the home, where only the command sets limits.
         """
         check_text("tenant", name, chars_max=NAME_CHARS_MAX, required=True)
         if not limits:
@@ -86,7 +88,8 @@ class Tenants:
                 raise InvalidArgument(f"limits.{limit} can be no limit", field=f"limits.{limit}")
         parameters = {**dict.fromkeys(_LIMITS), **limits, "changed": list(limits), "name": name}
         asking = {"asking_id": key_of(principal)}
-        (row,) = await self._database.of(principal).query(_SET, {**parameters, **asking})
+        await require_at_home(self._database, name)
+        (row,) = await self._database.of(principal).at_home().query(_SET, {**parameters, **asking})
         found = await self._read(principal, behind_id=None, name=name, count=1) if row.found else []
         if not found:
             raise TenantNotFound("there is no tenant of this name")
@@ -96,5 +99,5 @@ class Tenants:
         self, principal: Principal, *, behind_id: UUID | None, name: str | None, count: int
     ) -> list[StoredTenant]:
         parameters = {"asking_id": key_of(principal), "behind_id": behind_id, "name": name, "count": count}
-        rows = await self._database.of(principal).query(_LIST, parameters)
+        rows = await self._database.of(principal).at_home().query(_LIST, parameters)
         return [StoredTenant(**row._asdict()) for row in rows]

@@ -39,7 +39,7 @@ class Work:
         Raises:
             PermissionDenied: the principal is no operator's key.
         """
-        rows = await self._database.of(principal).query(_OWED, {"asking_id": key_of(principal)})
+        rows = await self._database.of(principal).at_home().query(_OWED, {"asking_id": key_of(principal)})
         return [OwedWork(**row._asdict()) for row in rows]
 
     async def retry(self, kind: str, *, principal: Principal) -> int:
@@ -51,6 +51,6 @@ class Work:
         """
         check_text("kind", kind, chars_max=_KIND_CHARS_MAX, required=True)
         parameters = {"asking_id": key_of(principal), "kind": kind}
-        (row,) = await self._database.of(principal).query(_RETRY, parameters)
+        (row,) = await self._database.of(principal).at_home().query(_RETRY, parameters)
         retried: int = row.retried
         return retried

@@ -48,8 +48,8 @@ ON CONFLICT (tenant_id, shard) DO UPDATE SET records = u.records
 # `changed` says which of the values are new ones; the others stay.
 _SET_LIMITS = """
 INSERT INTO context.tenant_limit AS l (tenant_id, blob_bytes_max, content_bytes_max, bytes_max, records_max)
-SELECT id, %(blob_bytes_max)s, %(content_bytes_max)s, %(bytes_max)s, %(records_max)s
-FROM access.tenant WHERE name = %(name)s
+SELECT t.id, %(blob_bytes_max)s, %(content_bytes_max)s, %(bytes_max)s, %(records_max)s
+FROM access.tenant t WHERE t.name = %(name)s AND {lives_here}
 ON CONFLICT (tenant_id) DO UPDATE SET
     blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (%(changed)s) THEN excluded.blob_bytes_max
         ELSE l.blob_bytes_max END,
@@ -68,8 +68,14 @@ LEFT JOIN (
     SELECT tenant_id, sum(records)::bigint AS records, sum(size_bytes)::bigint AS size_bytes
     FROM context.tenant_usage GROUP BY tenant_id
 ) u ON u.tenant_id = t.id
-WHERE %(name)s::text IS NULL OR t.name = %(name)s
+WHERE (%(name)s::text IS NULL OR t.name = %(name)s) AND {lives_here}
 ORDER BY t.id
+"""
+
+# One of many databases has the tenants who live in it, and at home those of the others, too.
+_LIVES_HERE = """
+t.database IS NULL
+    AND NOT EXISTS (SELECT FROM access.residence r WHERE r.tenant_id = t.id AND r.state IN ('ARRIVING', 'GONE'))
 """
 
 
@@ -211,20 +217,25 @@ class LimitAdministration:
     """What an operator does with limits, as the owner of the tables.
 
     Args:
-        admin_url: URL of that role.
+        admin_urls: URL of that role, for each database.
     """
 
-    def __init__(self, admin_url: str) -> None:
-        self._admin_url = admin_url
+    def __init__(self, *admin_urls: str) -> None:
+        self._admin_urls = admin_urls
 
     def change(self, tenant: str, values: Mapping[str, int | None]) -> None:
         """Set limits of a tenant by their names; None gives it the setting's again, and those not named stay."""
         names = ("blob_bytes_max", "content_bytes_max", "bytes_max", "records_max")
         parameters = {**dict.fromkeys(names), **values, "name": tenant, "changed": list(values)}
-        with administering(self._admin_url) as connection:
-            connection.execute(_SET_LIMITS, parameters)
+        for admin_url in self._admin_urls:
+            with administering(admin_url) as connection:
+                connection.execute(_SET_LIMITS.format(lives_here=_LIVES_HERE).encode(), parameters)
 
     def show(self, tenant: str | None) -> list[ListedLimits]:
         """Return limits and usage of a tenant, or of all."""
-        with administering(self._admin_url, row_factory=namedtuple_row) as connection:
-            return [ListedLimits(**row._asdict()) for row in connection.execute(_LIST_LIMITS, {"name": tenant})]
+        found = []
+        for admin_url in self._admin_urls:
+            with administering(admin_url, row_factory=namedtuple_row) as connection:
+                rows = connection.execute(_LIST_LIMITS.format(lives_here=_LIVES_HERE).encode(), {"name": tenant})
+                found += [ListedLimits(**row._asdict()) for row in rows]
+        return found

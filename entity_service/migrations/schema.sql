@@ -789,23 +789,23 @@ CREATE INDEX request_age ON entity.request USING btree (tenant_id, created_at);
 
 CREATE TRIGGER bounds BEFORE INSERT ON entity.edge FOR EACH ROW WHEN (((COALESCE(current_setting('app.bounds'::text, true), ''::text) <> ''::text) AND (new.child_seq IS NOT NULL))) EXECUTE FUNCTION entity.refuse_edge_out_of_bounds();
 
-CREATE TRIGGER edges_bounded AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.bound_edges();
+CREATE TRIGGER edges_bounded AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.bound_edges();
 
-CREATE TRIGGER edges_changed_noted AFTER UPDATE OF data ON entity.edge FOR EACH ROW EXECUTE FUNCTION entity.note_edge();
+CREATE TRIGGER edges_changed_noted AFTER UPDATE OF data ON entity.edge FOR EACH ROW WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_edge();
 
-CREATE TRIGGER edges_removed_noted AFTER DELETE ON entity.edge REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_edges();
+CREATE TRIGGER edges_removed_noted AFTER DELETE ON entity.edge REFERENCING OLD TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_edges();
 
-CREATE TRIGGER edges_written_noted AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_edges();
+CREATE TRIGGER edges_written_noted AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_edges();
 
-CREATE TRIGGER io_changed_noted AFTER UPDATE ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes_of_io();
+CREATE TRIGGER io_changed_noted AFTER UPDATE ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes_of_io();
 
-CREATE TRIGGER io_written_noted AFTER INSERT ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes_of_io();
+CREATE TRIGGER io_written_noted AFTER INSERT ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes_of_io();
 
-CREATE TRIGGER nodes_changed_noted AFTER UPDATE ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+CREATE TRIGGER nodes_changed_noted AFTER UPDATE ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes();
 
-CREATE TRIGGER nodes_removed_noted AFTER DELETE ON entity.node REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+CREATE TRIGGER nodes_removed_noted AFTER DELETE ON entity.node REFERENCING OLD TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes();
 
-CREATE TRIGGER nodes_written_noted AFTER INSERT ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+CREATE TRIGGER nodes_written_noted AFTER INSERT ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes();
 
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;

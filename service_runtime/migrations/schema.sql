@@ -483,6 +483,17 @@ CREATE TABLE access.migration (
 
 ALTER TABLE access.migration OWNER TO contextkeep_owner;
 
+CREATE TABLE access.move (
+    tenant_id uuid NOT NULL,
+    source text NOT NULL,
+    horizon text NOT NULL,
+    copied jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_whole boolean DEFAULT false NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE access.move OWNER TO contextkeep_owner;
+
 CREATE TABLE access.residence (
     tenant_id uuid NOT NULL,
     state text NOT NULL,
@@ -530,6 +541,9 @@ ALTER TABLE ONLY access.context_key
 
 ALTER TABLE ONLY access.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY access.move
+    ADD CONSTRAINT move_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY access.residence
     ADD CONSTRAINT residence_pkey PRIMARY KEY (tenant_id);

@@ -18,6 +18,7 @@ from context_service.settings import Settings
 from context_service.working_memory import tenant_limits
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
+from service_runtime.databases import Databases
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database
 from tests.commands import Commands
@@ -339,7 +340,7 @@ def limits_command(urls: Urls, *arguments: str) -> None:
     """Run `tenants limits` as the command line does, without a process of its own."""
     parser = argparse.ArgumentParser()
     tenant_commands.add_limits(parser.add_subparsers())
-    tenant_commands.run_limits(urls.admin, parser.parse_args(["limits", *arguments]))
+    tenant_commands.run_limits(Databases(urls.admin, {}), parser.parse_args(["limits", *arguments]))
 
 
 async def test_the_command_shows_and_sets_what_a_tenant_may(

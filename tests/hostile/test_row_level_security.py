@@ -26,6 +26,7 @@ OPEN = {
     "access.api_key": "hashes of keys, looked for before it is known whose they are",
     "access.context_key": "the services' role reads and writes nothing of it, but by functions",
     "access.migration": "what is installed",
+    "access.move": "the services' role reads and writes nothing of it",
     "access.residence": "ids of tenants that live here: looked at before a transaction is a tenant's",
     "access.this_database": "one name",
     "access.tenant": "ids and names of tenants: no RPC reads it",

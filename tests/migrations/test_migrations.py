@@ -23,6 +23,7 @@ EVERYTHING = [*entity_service.app.migrations(), *context_service.app.migrations(
 TENANT_FREE = {
     "access.api_key",
     "access.context_key",
+    "access.move",
     "access.residence",
     "access.tenant",
     "access.this_database",

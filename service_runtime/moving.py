@@ -1,0 +1,739 @@
+"""Moving a tenant from one database to another while it is used.
+
+Its rows are copied in pages while it reads and writes; what it has written meanwhile is copied again, by the number of
+the transaction that wrote each row, until that is little. Then its writes are refused for a moment, and told to come
+again; the last of them are copied, and both sides are compared. No change is captured and no right of a superuser is
+needed: to read `xmin` and `pg_locks`, and to own the tables, is enough.
+
+No two databases commit at once. Each step below is one commit, and behind any of them one database at most serves the
+tenant; who runs it again goes on where it was.
+
+1. The target says ARRIVING, and notes how far the copy is, in the transaction of each page.
+2. The source says LEAVING, for a limited time: it serves reads, and stays the owner if nobody goes on. Whoever came
+   before is waited for.
+3. The last rows are copied and compared, and the target notes that it has all.
+4. The source says GONE, if it still says LEAVING. From here on there is no way back.
+5. The directory names the target.
+6. The target says HERE.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import errors as pg
+from psycopg import sql
+from psycopg.rows import namedtuple_row
+
+from contextkeep.errors import FailedPrecondition, Unavailable
+from service_runtime.administration import administering
+from service_runtime.databases import Databases
+from service_runtime.keys import NoSuchTenant
+from service_runtime.postgres import HOME
+
+_log = logging.getLogger("moving")
+
+Connection = psycopg.Connection[Any]
+
+PAGE_ROWS = 5000
+FEW_ROWS = 2000  # are left to copy: now the writes may wait for it
+SHORT_S = 1.0  # took a pass over what was left: the last one takes about as long
+PASSES_MAX = 10  # behind the first, before they do so all the same
+STOPPED_S = 30.0  # that writes wait at most: then the tenant stays where it is
+DRAIN_S = 10.0  # that whoever came before may take
+GRACE_S = 24 * 3600.0  # that the old rows stay
+
+_MOVERS = 1835365473  # the lock of one mover a tenant
+_TENANTS = 1634493815  # the lock of those who have come in, as service_runtime/postgres/tenant.py takes it
+_BUCKETS = 65_536  # of keys that are compared: a tenant of a million rows has some fifteen in each
+
+_LISTED = "SELECT id, coalesce(database, '') AS database FROM access.tenant WHERE name = %s"
+_STATE = "SELECT state FROM access.residence WHERE tenant_id = %s"
+_MOVE = "SELECT source, horizon, copied, is_whole FROM access.move WHERE tenant_id = %s"
+_HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon"
+_VERSIONS = """
+SELECT 'access' AS name, max(version) AS version FROM access.migration
+UNION ALL SELECT 'context', max(version) FROM context.migration
+UNION ALL SELECT 'entity', max(version) FROM entity.migration
+"""
+
+# Rows are compared as texts, which settings change.
+_SETTINGS = """
+SELECT count(set_config(name, value, false)) FROM (VALUES
+    ('TimeZone', 'UTC'), ('DateStyle', 'ISO'), ('IntervalStyle', 'postgres'), ('extra_float_digits', '1'),
+    ('bytea_output', 'hex'), ('jit', 'off'), ('app.moving', 'on'), ('app.tenant', %s), ('app.context', '*'),
+    ('app.subject', '*')
+) AS setting (name, value)
+"""
+
+# Those of a tenant, with what they refer to in front of them.
+_TABLES = """
+SELECT c.oid, n.nspname AS schema, c.relname AS name,
+    array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS columns,
+    array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attidentity = 'a') AS identities,
+    (
+        SELECT array_agg(k.attname::text ORDER BY array_position(i.indkey::int2[], k.attnum))
+        FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND i.indisprimary
+    ) AS key,
+    ARRAY(SELECT f.confrelid FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f') AS refers_to
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE n.nspname IN ('access', 'context', 'entity') AND c.relkind = 'r'
+    AND c.oid NOT IN (
+        'access.api_key'::regclass, 'access.context_key'::regclass, 'access.residence'::regclass,
+        'access.move'::regclass
+    )
+GROUP BY c.oid, n.nspname, c.relname
+HAVING bool_or(a.attname = 'tenant_id')
+ORDER BY n.nspname, c.relname
+"""
+
+_COMES = """
+WITH listed AS (
+    INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (id) DO UPDATE SET name = excluded.name
+), arriving AS (
+    INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'ARRIVING')
+    ON CONFLICT (tenant_id) DO UPDATE SET state = 'ARRIVING', until = NULL, changed_at = now()
+)
+INSERT INTO access.move (tenant_id, source, horizon) VALUES (%(id)s, %(source)s, %(horizon)s)
+"""
+
+_LEAVES = """
+INSERT INTO access.residence AS r (tenant_id, state, until)
+VALUES (%(id)s, 'LEAVING', clock_timestamp() + make_interval(secs => %(stopped_s)s))
+ON CONFLICT (tenant_id) DO UPDATE SET state = excluded.state, until = excluded.until, changed_at = now()
+WHERE r.state IN ('HERE', 'LEAVING')
+RETURNING tenant_id
+"""
+_STAYS = """
+UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now()
+WHERE tenant_id = %(id)s AND state = 'LEAVING'
+"""
+_IS_GONE = """
+UPDATE access.residence SET state = 'GONE', until = NULL, changed_at = now()
+WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until > clock_timestamp() RETURNING tenant_id
+"""
+_IS_LISTED = "UPDATE access.tenant SET database = nullif(%(target)s, '') WHERE id = %(id)s"
+_IS_HERE = """
+WITH moved AS (DELETE FROM access.move WHERE tenant_id = %(id)s)
+UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now() WHERE tenant_id = %(id)s
+"""
+
+# Transactions of services that may have begun before LEAVING was said. Each holds the lock of its tenant from its first
+# statement on; one that holds none yet may be in that statement.
+_UNDER_WAY = """
+SELECT l.virtualtransaction AS number
+FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_roles r ON r.oid = a.usesysid
+WHERE l.locktype = 'virtualxid' AND l.granted AND NOT r.rolsuper AND r.rolname <> current_user
+    AND a.datid = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND has_function_privilege(r.oid, 'access.enter(uuid)', 'EXECUTE')
+"""
+_STILL_UNDER_WAY = """
+SELECT v.virtualtransaction AS number FROM pg_locks v
+WHERE v.locktype = 'virtualxid' AND v.virtualtransaction = ANY (%(numbers)s) AND NOT EXISTS (
+    SELECT FROM pg_locks t
+    WHERE t.virtualtransaction = v.virtualtransaction AND t.locktype = 'advisory' AND t.classid = %(tenants)s
+        AND t.objsubid = 2 AND t.objid <> (uuid_hash(%(id)s)::bigint & 4294967295)::oid
+)
+"""
+
+_KEYS_AT_ONCE = 200
+_CHECKSUM = sql.SQL("count(*) AS count, bit_xor(hashtextextended({}, 0)) AS checksum")
+
+_NOTHING = sql.SQL("")
+_EACH_ALONE = sql.SQL("""
+DO $$
+DECLARE
+    one record;
+    let_in bigint := 1;
+BEGIN
+    WHILE let_in > 0 LOOP
+        let_in := 0;
+        FOR one IN SELECT ctid AS place FROM {staged} LOOP
+            BEGIN
+                {put};
+                DELETE FROM {staged} WHERE ctid = one.place;
+                let_in := let_in + 1;
+            EXCEPTION WHEN unique_violation OR foreign_key_violation THEN NULL;
+            END;
+        END LOOP;
+    END LOOP;
+END
+$$
+""")
+
+_SEQUENCES = "SELECT pg_get_serial_sequence(%s, %s) AS name"
+
+
+class CannotMove(FailedPrecondition):
+    """The tenant cannot be moved so: with what to do instead."""
+
+    reason = "CANNOT_MOVE"
+
+
+class Differs(FailedPrecondition):
+    """What was copied is not what was there. The tenant stays where it is."""
+
+    reason = "COPY_DIFFERS"
+
+
+@dataclass(slots=True, kw_only=True)
+class Moved:
+    """How far a move is."""
+
+    tenant: str
+    source: str  # names of databases; empty: the home
+    target: str
+    step: str = "begins"
+    tables: int = 0
+    rows: int = 0  # copied, those that were copied again counted again
+    rows_removed: int = 0  # that the tenant removed meanwhile
+    writes_waited_s: float = 0.0
+    took_s: float = 0.0
+    rows_there: dict[str, int] = field(default_factory=dict)  # of a dry run: what there is to copy, by table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    name: sql.Identifier
+    label: str  # schema.name
+    columns: list[str]
+    identities: list[str]
+    key: list[str]  # led by the tenant
+    is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
+
+    def row(self) -> sql.Composable:
+        """A row as a text."""
+        return sql.SQL("(ROW({}))::text").format(_names(self.columns))
+
+    def keys(self) -> sql.Composable:
+        """How many keys there are, and a checksum of them."""
+        return sql.SQL("count(*) AS count, bit_xor(hash_record_extended(ROW({}), 0)) AS checksum").format(
+            _names(self.key)
+        )
+
+    def bucket(self) -> sql.Composable:
+        """Which of the buckets a row is in, by its key."""
+        return sql.SQL("hash_record_extended(ROW({}), 0) & {}").format(_names(self.key), sql.Literal(_BUCKETS - 1))
+
+
+class TenantMove:
+    """Moves one tenant.
+
+    Args:
+        databases: All of them.
+        on_step: Told how far it is; what it raises ends the move, as a kill would.
+    """
+
+    def __init__(self, databases: Databases, *, on_step: Callable[[Moved], None] = lambda _: None) -> None:
+        self._databases = databases
+        self._on_step = on_step
+
+    def run(self, tenant: str, target: str, *, dry_run: bool = False) -> Moved:
+        """Move it, or go on with a move that ended half-way, and return what was done.
+
+        Raises:
+            NoSuchTenant: no tenant has this name.
+            WrongDatabase: there is no such database.
+            CannotMove: it is on its way to another one, moved by somebody else, or the schemas differ.
+            Unavailable: what it wrote did not end in time; it stays where it is, and the move can be run again.
+            Differs: as it says.
+        """
+        began = time.monotonic()
+        self._databases.url_of(target)
+        with ExitStack() as stack:
+            home = stack.enter_context(_connected(self._databases.url_of(HOME)))
+            found = home.execute(_LISTED, (tenant,)).fetchone()
+            if found is None:
+                raise NoSuchTenant(f"there is no tenant {tenant!r}; `context-service tenants list` shows them")
+            if not _one(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, found.id)).held:
+                raise CannotMove(f"{tenant!r} is being moved by somebody else")
+            to = stack.enter_context(_connected(self._databases.url_of(target)))
+            noted = to.execute(_MOVE, (found.id,)).fetchone()
+            source = noted.source if noted else found.database
+            moved = Moved(tenant=tenant, source=source, target=target)
+            if source == target or (noted is None and found.database == target):
+                moved.step = "lives there"
+                return moved
+            came_from = stack.enter_context(_connected(self._databases.url_of(source)))
+            move = _Move(home, came_from, to, found.id, moved, self._on_step)
+            if dry_run:
+                move.count()
+            else:
+                self._refuse_others(found.id, {source, target})
+                move.run()
+            moved.took_s = time.monotonic() - began
+            return moved
+
+    def remove_old_rows(self, *, grace_s: float = GRACE_S) -> int:
+        """Remove the rows of tenants who have lived elsewhere for as long, and return how many they were."""
+        removed = 0
+        with _connected(self._databases.url_of(HOME)) as home:
+            lives_in = {
+                row.id: row.database
+                for row in home.execute("SELECT id, coalesce(database, '') AS database FROM access.tenant")
+            }
+            for name, url in self._databases.urls.items():
+                with _connected(url) as connection:
+                    gone = connection.execute(
+                        "SELECT tenant_id FROM access.residence"
+                        " WHERE state = 'GONE' AND changed_at < now() - make_interval(secs => %s)",
+                        (grace_s,),
+                    ).fetchall()
+                    tables = _tables(connection)
+                    for row in gone:
+                        # The directory names another database: so that one has it all.
+                        if lives_in.get(row.tenant_id, name) == name:
+                            continue
+                        held = (_MOVERS, row.tenant_id)
+                        if _one(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", held).held:
+                            removed += _remove_all(connection, tables, row.tenant_id)
+                            home.execute("SELECT pg_advisory_unlock(%s, uuid_hash(%s))", held)
+        return removed
+
+    def _refuse_others(self, tenant_id: UUID, ours: set[str]) -> None:
+        """Refuse to move a tenant that is half-way to a third database."""
+        for name, url in self._databases.urls.items():
+            if name not in ours:
+                with _connected(url) as connection:
+                    if connection.execute(_MOVE, (tenant_id,)).fetchone():
+                        raise CannotMove(f"it is on its way to {name or 'the home database'}: finish that first")
+
+
+class _Move:
+    """One move, with its connections."""
+
+    def __init__(
+        self,
+        home: Connection,
+        source: Connection,
+        target: Connection,
+        tenant_id: UUID,
+        moved: Moved,
+        on_step: Callable[[Moved], None],
+    ) -> None:
+        self._home = home
+        self._source = source
+        self._target = target
+        self._id = tenant_id
+        self._moved = moved
+        self._on_step = on_step
+        for connection in (source, target):
+            connection.execute(_SETTINGS, (str(tenant_id),))
+        versions = [connection.execute(_VERSIONS).fetchall() for connection in (source, target)]
+        if versions[0] != versions[1]:
+            raise CannotMove("the two databases have different schemas: run `migrate` of both services")
+        self._tables = _tables(source)
+        moved.tables = len(self._tables)
+
+    def count(self) -> None:
+        """Say how many rows there are to copy."""
+        for table in self._tables:
+            statement = sql.SQL("SELECT count(*) AS count FROM {} WHERE tenant_id = %s").format(table.name)
+            if rows := _one(self._source, statement, (self._id,)).count:
+                self._moved.rows_there[table.label] = rows
+        self._moved.step = "dry run"
+
+    def run(self) -> None:
+        state = self._state(self._source, if_none="HERE" if self._moved.source == HOME else "GONE")
+        if self._target.execute(_MOVE, (self._id,)).fetchone() is None:
+            if state not in ("HERE", "LEAVING"):
+                raise CannotMove("it does not live in the database that the directory names: look at access.residence")
+            self._arrive()
+        noted = _one(self._target, _MOVE, (self._id,))
+        if not (state == "GONE" and noted.is_whole):
+            if state not in ("HERE", "LEAVING"):
+                raise CannotMove("its database says that it is gone, and the other one has not all of it")
+            self._copy(dict(noted.copied))
+            self._stop_and_copy(self._catch_up(noted.horizon))
+        self._finish()
+
+    def _arrive(self) -> None:
+        if self._state(self._target, if_none="GONE") not in ("GONE", "ARRIVING"):
+            raise CannotMove("both databases say that it lives there: look at access.residence")
+        _remove_all(self._target, self._tables, self._id)  # what is left of an earlier stay
+        horizon = _one(self._source, _HORIZON).horizon
+        self._target.execute(
+            _COMES,
+            {"id": self._id, "name": self._moved.tenant, "source": self._moved.source, "horizon": horizon},
+        )
+        self._say("arriving")
+
+    def _copy(self, copied: dict[str, Any]) -> None:
+        """Copy each table in pages, from where it was ended."""
+        for table in self._tables:
+            after = copied.get(table.label, [])
+            while after is not None:
+                after = self._copy_page(table, after)
+        self._say("copied")
+
+    def _copy_page(self, table: _Table, after: list[str]) -> list[str] | None:
+        """Copy a page, and return its last key; None: it was the last page.
+
+        Keys travel as texts, which Postgres reads again by the types of their columns.
+        """
+        rest = table.key[1:]
+        place: sql.Composed = sql.SQL("tenant_id = {}").format(sql.Literal(self._id))
+        if after:
+            place += sql.SQL(" AND ({}) > ({})").format(_names(rest), _literals(after))
+        with self._source.transaction():
+            self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            last = self._source.execute(
+                sql.SQL("SELECT {texts} FROM {table} WHERE {place} ORDER BY {key} OFFSET {rows} LIMIT 1").format(
+                    texts=_texts(table.key),
+                    table=table.name,
+                    place=place,
+                    key=_names(table.key),
+                    rows=sql.Literal(PAGE_ROWS - 1),
+                )
+            ).fetchone()
+            upto = list(last)[1:] if last is not None and rest else None
+            if upto is not None:
+                place += sql.SQL(" AND ({}) <= ({})").format(_names(rest), _literals(upto))
+            with self._target.transaction():
+                rows = self._put_page(table, place)
+                self._target.execute(
+                    "UPDATE access.move SET copied = copied || jsonb_build_object(%s::text, %s::jsonb)"
+                    " WHERE tenant_id = %s",
+                    (table.label, json.dumps(upto), self._id),
+                )
+        self._moved.rows += rows
+        if rows:
+            self._say("copying")
+        return upto
+
+    def _put_page(self, table: _Table, place: sql.Composable) -> int:
+        try:
+            with self._target.transaction():
+                rows = self._pipe(table, place, table.name)
+                self._compare(table, place)
+                return rows
+        except (pg.UniqueViolation, pg.ForeignKeyViolation):
+            # Pages are read one after the other. What does not go with what was read before was written since, so it
+            # comes with what is copied again.
+            rows = self._stage(table, place)
+            self._put_each(table, "moving", updating=[])
+            self._target.execute("DROP TABLE pg_temp.moving")
+            return rows
+
+    def _stage(self, table: _Table, place: sql.Composable) -> int:
+        self._target.execute(
+            sql.SQL("CREATE TEMPORARY TABLE moving ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
+                _names(table.columns), table.name
+            )
+        )
+        return self._pipe(table, place, sql.SQL("pg_temp.moving"))
+
+    def _pipe(self, table: _Table, place: sql.Composable, into: sql.Composable) -> int:
+        out = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT").format(_names(table.columns), table.name, place)
+        come = sql.SQL("COPY {} ({}) FROM STDIN").format(into, _names(table.columns))
+        reading, writing = self._source.cursor(), self._target.cursor()
+        with reading.copy(out) as rows, writing.copy(come) as to:
+            for row in rows:
+                to.write(row)
+        return writing.rowcount
+
+    def _compare(self, table: _Table, place: sql.Composable) -> None:
+        """Compare rows with what they were copied to.
+
+        Raises:
+            Differs: they are not the same.
+        """
+        statement = sql.SQL("SELECT {} FROM {} WHERE {}").format(_CHECKSUM.format(table.row()), table.name, place)
+        if _one(self._source, statement) != _one(self._target, statement):
+            raise Differs(f"a page of {table.label} is not what it was copied from")
+
+    def _catch_up(self, horizon: str) -> str:
+        """Copy what was written since, until that is little, and return since when it is not known to be copied."""
+        for _ in range(PASSES_MAX):
+            began = time.monotonic()
+            horizon, rows = self._pass(horizon)
+            self._say("catching up")
+            if rows <= FEW_ROWS or time.monotonic() - began < SHORT_S:
+                break
+        return horizon
+
+    def _pass(self, horizon: str) -> tuple[str, int]:
+        """Copy what was written since a horizon, remove what was removed; return the next horizon, and how much it was.
+
+        The source is read as it is at one moment, so that behind it the target is what the source was then.
+        """
+        with self._source.transaction():
+            self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            upcoming: str = _one(self._source, _HORIZON).horizon
+            with self._target.transaction():
+                rows = sum([self._remove_removed(table) for table in reversed(self._tables)])
+                rows += sum([self._copy_written(table, horizon) for table in self._tables])
+                self._target.execute("UPDATE access.move SET horizon = %s WHERE tenant_id = %s", (upcoming, self._id))
+        return upcoming, rows
+
+    def _copy_written(self, table: _Table, horizon: str) -> int:
+        """Copy the rows of a table that were written since a horizon.
+
+        An old row whose number comes round again is copied once more, which does no harm.
+        """
+        place = sql.SQL("tenant_id = {} AND age(xmin) <= age({}::xid8::xid)").format(
+            sql.Literal(self._id), sql.Literal(horizon)
+        )
+        is_some = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {}) AS some").format(table.name, place)
+        if not _one(self._source, is_some).some:
+            return 0
+        copied = self._stage(table, place)
+        same = sql.SQL(" AND ").join(sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in table.key)
+        if not table.is_referred_to:
+            self._target.execute(sql.SQL("DELETE FROM {} t USING pg_temp.moving s WHERE {}").format(table.name, same))
+            self._target.execute(_putting(table, "moving", updating=[]))
+        else:
+            self._put(table, same)
+        self._compare_staged(table, place, same)
+        self._target.execute("DROP TABLE pg_temp.moving")
+        self._moved.rows += copied
+        return copied
+
+    def _put(self, table: _Table, same: sql.Composable) -> None:
+        """Put what is staged in the place of the rows with its keys; what refers to them stays."""
+        if table.identities:
+            # Whoever has another number is another row.
+            other = sql.SQL(" OR ").join(
+                sql.SQL("t.{0} <> s.{0}").format(sql.Identifier(name)) for name in table.identities
+            )
+            self._target.execute(
+                sql.SQL("DELETE FROM {} t USING pg_temp.moving s WHERE {} AND ({})").format(table.name, same, other)
+            )
+        changed = [name for name in table.columns if name not in (*table.key, *table.identities)]
+        try:
+            with self._target.transaction():
+                self._target.execute(_putting(table, "moving", updating=changed))
+        except pg.UniqueViolation:  # one has the name that another one has given up: one by one, in some order
+            self._target.execute("CREATE TEMPORARY TABLE moving_left ON COMMIT DROP AS SELECT * FROM pg_temp.moving")
+            self._put_each(table, "moving_left", updating=changed)
+            if left := _one(self._target, "SELECT count(*) AS count FROM pg_temp.moving_left").count:
+                raise CannotMove(f"{left} rows of {table.label} have changed places: run it again") from None
+            self._target.execute("DROP TABLE pg_temp.moving_left")
+
+    def _put_each(self, table: _Table, staged: str, *, updating: Sequence[str]) -> None:
+        """Put what is staged into the target row by row, as often as some more are let in; the others are left."""
+        put = _putting(table, staged, updating=updating, where=sql.SQL("WHERE ctid = one.place"))
+        self._target.execute(_EACH_ALONE.format(put=put, staged=sql.Identifier("pg_temp", staged)))
+
+    def _compare_staged(self, table: _Table, place: sql.Composable, same: sql.Composable) -> None:
+        there = sql.SQL("SELECT {} FROM {} WHERE {}").format(_CHECKSUM.format(table.row()), table.name, place)
+        here = sql.SQL("SELECT {} FROM {} t WHERE EXISTS (SELECT FROM pg_temp.moving s WHERE {})").format(
+            _CHECKSUM.format(table.row()), table.name, same
+        )
+        if _one(self._source, there) != _one(self._target, here):
+            raise Differs(f"rows of {table.label} are not what they were copied from")
+
+    def _remove_removed(self, table: _Table) -> int:
+        """Remove from the target what is not in the source any more, found by keys; return how many rows."""
+        statement = sql.SQL("SELECT {bucket} AS bucket, {keys} FROM {table} WHERE tenant_id = {id} GROUP BY 1").format(
+            bucket=table.bucket(), keys=table.keys(), table=table.name, id=sql.Literal(self._id)
+        )
+        here = {row.bucket: row for row in self._target.execute(statement)}
+        if not here:
+            return 0
+        there = {row.bucket: row for row in self._source.execute(statement)}
+        differing = [bucket for bucket, row in here.items() if there.get(bucket) != row]
+        if not differing:
+            return 0
+        keys = sql.SQL("SELECT {texts} FROM {table} WHERE tenant_id = {id} AND {bucket} = ANY ({buckets})").format(
+            texts=_texts(table.key),
+            table=table.name,
+            id=sql.Literal(self._id),
+            bucket=table.bucket(),
+            buckets=sql.Literal(differing),
+        )
+        gone = {tuple(row) for row in self._target.execute(keys)} - {tuple(row) for row in self._source.execute(keys)}
+        for some in _in_parts(sorted(gone)):
+            keys = sql.SQL(", ").join(sql.SQL("({})").format(_literals(key)) for key in some)
+            self._target.execute(
+                sql.SQL("DELETE FROM {} WHERE ({}) IN ({})").format(table.name, _names(table.key), keys)
+            )
+        self._moved.rows_removed += len(gone)
+        return len(gone)
+
+    def _stop_and_copy(self, horizon: str) -> None:
+        """Let writes wait, copy the last of them, and note that all is there."""
+        named = {"id": self._id, "stopped_s": STOPPED_S}
+        if not self._source.execute(_LEAVES, named).fetchone():
+            self._source.execute(
+                "INSERT INTO access.residence (tenant_id, state) VALUES (%s, 'HERE') ON CONFLICT DO NOTHING",
+                (self._id,),
+            )
+        stopped = time.monotonic()
+        self._say("leaving")
+        with self._staying():
+            self._drain()
+            self._say("drained")
+            self._pass(horizon)
+            self._raise_sequences()
+            self._require_same_keys()
+            self._target.execute("UPDATE access.move SET is_whole = true WHERE tenant_id = %s", (self._id,))
+            self._say("whole")
+            if not self._leave():
+                raise Unavailable("the last rows took longer than writes may wait; it stays. Run it again")
+        self._moved.writes_waited_s = time.monotonic() - stopped
+        self._say("gone")
+
+    @contextmanager
+    def _staying(self) -> Iterator[None]:
+        """Let the tenant stay if the block fails; after a kill it stays when its time is over."""
+        try:
+            yield
+        except Exception:
+            with suppress(psycopg.Error):
+                self._source.execute(_STAYS, {"id": self._id})
+            raise
+
+    def _drain(self) -> None:
+        """Wait for the transactions that have begun before LEAVING was said.
+
+        Raises:
+            Unavailable: one did not end in time.
+        """
+        give_up_at = time.monotonic() + DRAIN_S
+        numbers = [row.number for row in self._source.execute(_UNDER_WAY)]
+        named = {"id": self._id, "tenants": _TENANTS}
+        while numbers:
+            numbers = [row.number for row in self._source.execute(_STILL_UNDER_WAY, {**named, "numbers": numbers})]
+            if numbers and time.monotonic() > give_up_at:
+                raise Unavailable(f"a transaction of it has not ended in {DRAIN_S:.0f} s; it stays. Run it again")
+            if numbers:
+                time.sleep(0.01)
+
+    def _leave(self) -> bool:
+        with self._source.transaction():
+            is_gone = self._source.execute(_IS_GONE, {"id": self._id}).fetchone() is not None
+            if is_gone and self._moved.source == HOME:  # the same database, so the same commit
+                self._source.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
+        return is_gone
+
+    def _require_same_keys(self) -> None:
+        """Compare the keys of all tables; what they hold was compared as it was copied.
+
+        Raises:
+            Differs: they are not the same.
+        """
+        for table in self._tables:
+            statement = sql.SQL("SELECT {} FROM {} WHERE tenant_id = {}").format(
+                table.keys(), table.name, sql.Literal(self._id)
+            )
+            if _one(self._source, statement) != _one(self._target, statement):
+                raise Differs(f"{table.label} has not the same rows in both databases")
+
+    def _raise_sequences(self) -> None:
+        """Let what numbers rows go on behind the numbers that came with the tenant: newer rows have higher ones."""
+        for table in self._tables:
+            for column in table.identities:
+                name = _one(self._target, _SEQUENCES, (table.label, column)).name
+                most = _one(
+                    self._target,
+                    sql.SQL("SELECT max({}) AS most FROM {} WHERE tenant_id = {}").format(
+                        sql.Identifier(column), table.name, sql.Literal(self._id)
+                    ),
+                ).most
+                last = f"SELECT last_value FROM {name}"  # noqa: S608 - as Postgres quotes it
+                if most is None or _one(self._target, last).last_value >= most:
+                    continue
+                with self._target.transaction():
+                    self._target.execute(f"ALTER SEQUENCE {name} CACHE 1".encode())  # whoever wants a number waits
+                    if _one(self._target, last).last_value < most:
+                        self._target.execute("SELECT setval(%s, %s)", (name, most))
+
+    def _finish(self) -> None:
+        with self._home.transaction():
+            self._home.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
+        self._say("listed")
+        self._target.execute(_IS_HERE, {"id": self._id})
+        self._say("here")
+
+    def _say(self, step: str) -> None:
+        self._moved.step = step
+        self._on_step(self._moved)
+
+    def _state(self, connection: Connection, *, if_none: str) -> str:
+        found = connection.execute(_STATE, (self._id,)).fetchone()
+        return found.state if found else if_none
+
+
+def _tables(connection: Connection) -> list[_Table]:
+    """Return the tables of tenants, each behind those that it refers to."""
+    rows = connection.execute(_TABLES).fetchall()
+    found: list[_Table] = []
+    done: set[int] = set()
+    while left := [row for row in rows if row.oid not in done]:
+        for row in left:
+            others = {oid for oid in row.refers_to if oid != row.oid} & {other.oid for other in left}
+            if others:
+                continue
+            done.add(row.oid)
+            found.append(
+                _Table(
+                    name=sql.Identifier(row.schema, row.name),
+                    label=f"{row.schema}.{row.name}",
+                    columns=row.columns,
+                    identities=row.identities or [],
+                    key=row.key,
+                    is_referred_to=any(row.oid in other.refers_to for other in rows if other.oid != row.oid),
+                )
+            )
+    return found
+
+
+def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUID) -> int:
+    """Remove all rows of a tenant, what refers to others first, in steps."""
+    connection.execute("SELECT set_config('app.moving', 'on', false)")
+    removed = 0
+    for table in reversed(tables):
+        statement = sql.SQL(
+            "DELETE FROM {0} WHERE ctid = ANY (ARRAY(SELECT ctid FROM {0} WHERE tenant_id = {1} LIMIT {2}))"
+        ).format(table.name, sql.Literal(tenant_id), sql.Literal(PAGE_ROWS))
+        while count := connection.execute(statement).rowcount:
+            removed += count
+    return removed
+
+
+def _putting(table: _Table, staged: str, *, updating: Sequence[str], where: sql.Composable = _NOTHING) -> sql.Composed:
+    """Insert what is staged; where columns are updated, in the place of what has its keys."""
+    put = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {} {}").format(
+        table.name, _names(table.columns), _names(table.columns), sql.Identifier("pg_temp", staged), where
+    )
+    if not updating:
+        return put
+    changes = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in updating)
+    return put + sql.SQL(" ON CONFLICT ({}) DO UPDATE SET {}").format(_names(table.key), changes)
+
+
+def _in_parts(keys: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        yield keys[start : start + _KEYS_AT_ONCE]
+
+
+def _texts(names: Sequence[str]) -> sql.Composable:
+    return sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in names)
+
+
+def _names(names: Sequence[str]) -> sql.Composable:
+    return sql.SQL(", ").join(map(sql.Identifier, names))
+
+
+def _literals(texts: Sequence[str]) -> sql.Composable:
+    return sql.SQL(", ").join(map(sql.Literal, texts))
+
+
+def _connected(url: str) -> Any:
+    return administering(url, autocommit=True, row_factory=namedtuple_row)
+
+
+def _one(connection: Connection, statement: str | sql.Composed, parameters: Any = None) -> Any:
+    query = statement.encode() if isinstance(statement, str) else statement
+    return connection.execute(query, parameters).fetchone()
