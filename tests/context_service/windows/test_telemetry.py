@@ -218,3 +218,17 @@ async def test_each_reason_of_a_break_is_announced():
         found = await counted(port)
     assert found == {f'breaks{{profile="coding",reason="{reason}"}}': 1 for reason in REASONS}
     assert tuple(asdict(Zones())) == ZONES
+
+
+async def test_what_is_learned_of_a_profile_counts_as_that():
+    counts = Telemetry(metrics := Metrics())
+    for profile in ("coding", "mine@2"):
+        counts.learned(profile)
+        counts.broke("pinned", profile=f"{profile.partition('@')[0]}@3")
+    with metrics.exposed("127.0.0.1", 0) as port:
+        found = await counted(port)
+    assert {name: found[name] for name in found if name.startswith("learned")} == {
+        'learned{profile="coding"}': 1,
+        'learned{profile="own"}': 1,
+    }
+    assert found['breaks{profile="coding",reason="pinned"}'] == 1 == found['breaks{profile="own",reason="pinned"}']
