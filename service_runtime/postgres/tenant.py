@@ -184,7 +184,7 @@ class Tenant:
     async def transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None) -> _T:
         """Run `work` in one transaction, and commit when it returns.
 
-        It runs a second time after a deadlock or a serialisation failure, so it must have no effect of its own.
+        It runs again after a deadlock or a serialisation failure, twice at most, so it must have no effect of its own.
 
         Args:
             work: What is to be done.
@@ -283,11 +283,15 @@ def _beginning(settings: str, names: tuple[str, ...], *, asks: bool, gives_way: 
 
 
 async def _once_more(run: Callable[[], Awaitable[_T]]) -> _T:
-    """Run, and run again if Postgres undid it for the sake of another transaction."""
-    try:
-        return await run()
-    except Aborted as error:
-        if not isinstance(error.__cause__, pg.SerializationFailure | pg.DeadlockDetected):
-            raise
-    await asyncio.sleep(AGAIN_AFTER_S)
+    """Run, and run again if Postgres undid it for the sake of another transaction.
+
+    Of many that want the same rows in other orders a loser may lose again: it then waits until most have ended.
+    """
+    for wait_s in (AGAIN_AFTER_S, 10 * AGAIN_AFTER_S):
+        try:
+            return await run()
+        except Aborted as error:
+            if not isinstance(error.__cause__, pg.SerializationFailure | pg.DeadlockDetected):
+                raise
+        await asyncio.sleep(wait_s)
     return await run()
