@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-from anthropic.types import message_create_params
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -153,6 +152,8 @@ async def test_a_step_that_waits_and_is_cut_is_behind_the_last_place(caller: Cal
 
 async def test_the_client_marks_anthropics_blocks(caller: Caller):
     """As the vendor's own types want them; what no mark may stand at has none."""
+    from anthropic.types import message_create_params  # a sixth of what collecting all tests takes
+
     context_id = await said(caller, "", *chain.from_iterable(run(range(30))))
     window = await opened(
         caller, context_id, 20_000, format=FORMATS[Format.ANTHROPIC], system_prompt="lorem ipsum " * 600
