@@ -50,28 +50,33 @@ class Tables:
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
         self._names = [name for name, has_tenant in _relations(connection).items() if has_tenant and name not in BESIDE]
+        self._prepare("sums_of", "count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))")
+        self._prepare("rows_of", "t::text")
 
     def sums_of(self, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
         """Return how many rows a tenant has in each table, and a checksum over them."""
-        rows = self._all("count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))", tenant_id)
-        return {name: (count, checksum) for name, count, checksum in rows}
+        return {name: (count, checksum) for name, count, checksum in self._all("sums_of", tenant_id)}
 
     def rows_of(self, tenant_id: uuid.UUID) -> dict[str, set[str]]:
         """Return the rows that a tenant has in each table, as texts."""
         found: dict[str, set[str]] = {name: set() for name in self._names}
-        for name, text in self._all("t::text", tenant_id):
+        for name, text in self._all("rows_of", tenant_id):
             found[name].add(text)
         return found
 
-    def _all(self, columns: LiteralString, tenant_id: uuid.UUID) -> list[Any]:
+    def _prepare(self, name: str, columns: LiteralString) -> None:
         each = [
-            sql.SQL("SELECT {}, {} FROM {} t WHERE tenant_id = %(tenant_id)s").format(
-                sql.Literal(name), sql.SQL(columns), sql.Identifier(*name.split("."))
+            sql.SQL("SELECT {}, {} FROM {} t WHERE tenant_id = $1").format(
+                sql.Literal(table), sql.SQL(columns), sql.Identifier(*table.split("."))
             )
-            for name in self._names
+            for table in self._names
         ]
-        statement = sql.SQL(" UNION ALL ").join(each)
-        return self._connection.execute(statement, {"tenant_id": tenant_id}, prepare=True).fetchall()
+        statement = sql.SQL("PREPARE {} (uuid) AS {}").format(sql.Identifier(name), sql.SQL(" UNION ALL ").join(each))
+        self._connection.execute(statement)
+
+    def _all(self, name: str, tenant_id: uuid.UUID) -> list[Any]:
+        statement = sql.SQL("EXECUTE {} ({})").format(sql.Identifier(name), sql.Literal(tenant_id))
+        return self._connection.execute(statement).fetchall()
 
 
 @contextmanager

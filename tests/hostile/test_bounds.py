@@ -61,6 +61,18 @@ GIVES_IDS = {"CreateNode", "WriteGraph", "ImportGraph", "InsertWMRecord", "Uploa
 TAKEN = {"NODE_EXISTS", "EXTERNAL_ID_TAKEN", "EDGE_EXISTS", "RECORD_EXISTS"}
 
 
+def _holds(rpc: Rpc, kind: str) -> bool:
+    """Return whether bounds of a kind hold for what an RPC is about."""
+    if rpc.name in OF_TENANTS:
+        return False
+    if kind == "app":
+        return rpc.name in OF_APPS or rpc.name == "ExecuteTool"
+    return kind == "context" or rpc.name not in MAPPINGS
+
+
+HELD = [pytest.param(rpc, kind, id=f"{rpc}-{kind}") for rpc in RPCS.values() for kind in KINDS if _holds(rpc, kind)]
+
+
 @dataclass(kw_only=True)
 class Owned:
     """What the owner has."""
@@ -77,8 +89,7 @@ def owned(client: Client, nothing_kept: None) -> Owned:
     return Owned(tenant_id=tenant_id, things=seeded(client, tenant_id))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+@pytest.mark.parametrize(("rpc", "kind"), HELD)
 def test_what_is_outside_is_answered_as_what_never_was(
     rpc: Rpc, kind: str, owned: Owned, client: Client, tables: Tables
 ):
@@ -92,7 +103,7 @@ def test_what_is_outside_is_answered_as_what_never_was(
             assert named(of_theirs, things) <= named(Outcome(answers=flat(theirs)), things)
         else:
             assert shown(of_theirs, things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
-    for second in second_pages(rpc, kind, owned, client):
+    for second in second_pages(rpc, owned, client):
         answered = client.call(rpc, second, key=bound(kind, owned.tenant_id))
         assert SECRET not in shown(answered, things)
         assert named(answered, things) <= named(Outcome(answers=[second]), things)
@@ -108,13 +119,12 @@ def test_what_does_not_know_contexts_refuses_a_key_of_one(rpc: Rpc, owned: Owned
         assert (outcome.reason, outcome.answers) == ("PERMISSION_DENIED", [])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+@pytest.mark.parametrize(("rpc", "kind"), HELD)
 def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned, client: Client, tables: Tables):
     things, nothing = owned.things, unseen(kind, owned.things)
     before = tables.sums_of(owned.tenant_id)
     made = pairs(rpc, kind, things, nothing)
-    seconds = second_pages(rpc, kind, owned, client)
+    seconds = second_pages(rpc, owned, client)
     with blinded(kind):
         for theirs, never in made:
             assert_told_nothing(rpc, client, owned, nothing, theirs, never)
@@ -225,20 +235,14 @@ def unseen(kind: str, things: Things) -> Things:
 def pairs(rpc: Rpc, kind: str, things: Things, nothing: Things) -> list[tuple[Case, Case]]:
     """Return the requests for which bounds of a kind hold: those that name the owner's things, and their twins."""
     made = list(zip(cases(rpc, things), cases(rpc, nothing), strict=True))
-    if rpc.name in OF_TENANTS:
-        return []
-    if kind == "context":
-        return made
-    if kind != "app":
-        return [] if rpc.name in MAPPINGS else made
-    if rpc.name == "ExecuteTool":
+    if rpc.name == "ExecuteTool" and kind == "app":
         return [pair for pair in made if pair[0].tool_name.startswith(("wm_", "rag_search_records"))]  # type: ignore[union-attr]
-    return made if rpc.name in OF_APPS else []
+    return made
 
 
-def second_pages(rpc: Rpc, kind: str, owned: Owned, client: Client) -> list[Case]:
+def second_pages(rpc: Rpc, owned: Owned, client: Client) -> list[Case]:
     """Return the requests for the second pages of what the owner reads."""
-    if not pairs(rpc, kind, owned.things, owned.things) or rpc.name == "ExecuteTool":
+    if rpc.name == "ExecuteTool":
         return []
     if rpc.name not in owned.tokens:
         owned.tokens[rpc.name] = tokens_of(client, rpc, owned.things, owned.tenant_id)
