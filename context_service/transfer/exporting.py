@@ -48,6 +48,7 @@ ScopeKind = Literal["tenant", "context", "user", "graph"]
 BATCH_BYTES = 16 * 1024 * 1024  # of rows, in one snapshot
 _FIRST_BYTES = 4 * BATCH_BYTES  # of a context's header and windows
 _GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
+_SENT_MAX = 100_000  # files that are known to be in the archive
 _MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
 
 _VERSIONS = "SELECT max(version) AS version FROM context.migration"
@@ -353,6 +354,8 @@ class Exporting:
                     async with aclosing(self._file(tenant, record_id, said, place)) as made:
                         async for some in made:
                             yield some, False
+                    if len(sent) >= _SENT_MAX:
+                        sent.clear()  # what comes again is not written again
                     sent.add(file.sha256)
                     group_bytes += file.size_bytes
                 yield place.rows(RECORDS.name, [line], blob=said), False

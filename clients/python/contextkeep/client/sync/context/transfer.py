@@ -18,6 +18,8 @@ from contextkeep.errors import ImportNotFound, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.values import ExportedArchive, ImportedArchive
 
+_INDEXED_S = 600.0  # in which what is a user's is found by words, behind the last byte
+
 
 class TransferCalls(Client):
     """The RPCs of archives. All of them need the scope admin, and a key that is bound to nothing."""
@@ -133,7 +135,7 @@ class TransferCalls(Client):
                     answer: pb.ImportArchiveResponse = self._connection.upload(
                         "ImportArchive",
                         outgoing,
-                        idle_timeout_s=self._options.idle_timeout_s,
+                        idle_timeout_s=max(self._options.idle_timeout_s, _INDEXED_S),
                         metadata=span.metadata,
                     )
                 return ImportedArchive.from_proto(answer.imported)
