@@ -8,7 +8,12 @@ from typing import Any
 
 import grpc
 
-from contextkeep.context.v1 import chat_history_pb2_grpc, contexts_pb2_grpc, working_memory_pb2_grpc
+from contextkeep.context.v1 import (
+    chat_history_pb2_grpc,
+    contexts_pb2_grpc,
+    transfer_pb2_grpc,
+    working_memory_pb2_grpc,
+)
 from contextkeep.entity.v1 import entity_graph_pb2_grpc
 from service_runtime.auth import ANONYMOUS, Authenticator, Metadata, Principal
 from service_runtime.interceptors import Border
@@ -19,6 +24,7 @@ _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
     entity_graph_pb2_grpc.EntityGraphServicer: entity_graph_pb2_grpc.add_EntityGraphServicer_to_server,
     working_memory_pb2_grpc.WorkingMemoryServicer: working_memory_pb2_grpc.add_WorkingMemoryServicer_to_server,
     contexts_pb2_grpc.ContextsServicer: contexts_pb2_grpc.add_ContextsServicer_to_server,
+    transfer_pb2_grpc.TransferServicer: transfer_pb2_grpc.add_TransferServicer_to_server,
     chat_history_pb2_grpc.ChatHistoryServicer: chat_history_pb2_grpc.add_ChatHistoryServicer_to_server,
 }
 

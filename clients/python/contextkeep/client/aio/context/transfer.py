@@ -17,7 +17,6 @@ from contextkeep.errors import ImportNotFound, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.values import ExportedArchive, ImportedArchive
 
-
 _INDEXED_S = 600.0  # in which what is a user's is found by words, behind the last byte
 
 
