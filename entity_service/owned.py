@@ -93,13 +93,18 @@ _SAY_NO_TYPES = """
 UPDATE entity.change SET general_type_name = '', specific_type_name = ''
 WHERE tenant_id = %(tenant_id)s AND transaction_id = pg_current_xact_id()
 """
-# What was said of nodes and edges while they were there: that they are gone is said behind it.
-_FORGET_CHANGES = """
-DELETE FROM entity.change c
-WHERE c.ctid >= %(first)s::tid AND c.ctid < %(behind)s::tid AND c.tenant_id = %(tenant_id)s AND NOT c.is_removed
+_OF_WHAT_IS_GONE = """
+    c.ctid >= %(first)s::tid AND c.ctid < %(behind)s::tid AND c.tenant_id = %(tenant_id)s
     AND NOT EXISTS (SELECT FROM entity.node n WHERE n.tenant_id = c.tenant_id AND n.id = c.id)
     AND NOT EXISTS (SELECT FROM entity.edge e WHERE e.tenant_id = c.tenant_id AND e.id = c.id)
 """
+# What was said of nodes and edges while they were there: that they are gone is said behind it.
+_FORGET_CHANGES = f"DELETE FROM entity.change c WHERE {_OF_WHAT_IS_GONE} AND NOT c.is_removed"  # noqa: S608
+# And of those that went before: nothing says whose they were.
+_SAY_NO_OLDER_TYPES = f"""
+UPDATE entity.change c SET general_type_name = '', specific_type_name = ''
+WHERE {_OF_WHAT_IS_GONE} AND c.is_removed AND c.general_type_name <> ''
+"""  # noqa: S608
 
 
 def _counting(counter: str, gone: str) -> str:
@@ -249,6 +254,7 @@ class OwnedEraser:
             ("entity.request", _REMOVE_ANSWERS),
             *_RENAME.items(),
             ("entity.change", _FORGET_CHANGES),
+            ("entity.change", _SAY_NO_OLDER_TYPES),
         ):
             async for pages in pages_of(tenant, table):
                 await tenant.query(statement, {**named, **pages})

@@ -27,7 +27,7 @@ _ID_CHARS_MAX = 200
 _NAMES = frozenset({"id", "blob_key", "mapping_name"})
 _ENDINGS = ("_id", "_ids")
 # What applications and administrators call things that are the tenant's. Other ids may name a person, or be anything.
-_OF_TENANTS = frozenset(
+OF_TENANTS = frozenset(
     {
         *("app_id", "app_ids", "agent_id", "agent_ids", "agent_bundle_id", "agent_bundle_ids", "provider_id"),
         *("provider_ids", "template_id", "server_id", "specialist_id", "mapping_name", "blob_key"),
@@ -83,7 +83,7 @@ def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
                 continue
             if field.name in _NAMES or field.name.endswith(_ENDINGS):
                 for text in value if field.is_repeated else [value]:
-                    is_said = field.name in _OF_TENANTS or _OURS.fullmatch(text)
+                    is_said = field.name in OF_TENANTS or _OURS.fullmatch(text)
                     yield f"{at}.{field.name}", text if is_said else digest_of(text)
 
 

@@ -44,6 +44,7 @@ _AWAITED_TIMES = 20
 
 NOT_FOUND = (
     "What others say about the subject: a name in a message, a record or a node that is theirs is theirs.",
+    "What the subject wrote into what is others' or nobody's: a message in such a context, data of such a node.",
     "What was written for the subject by a key that named no user: nothing says whose it is. Delete such contexts by"
     " their ids, records and nodes by theirs.",
     "Pages that were compiled from nodes of the subject say so until CompilePages runs again, for each who compiles.",

@@ -362,7 +362,8 @@ class EntityGraphServicer:
         """Begins to erase what a user owns: every node whose `owner_user_id` it is, with all that hangs on each as DeleteNode takes it, the answers of
         repeated calls for that user, and the user's keys; a pseudonym takes the user's place where others' nodes and envelopes say who wrote
         them. Answers at once, and goes on by itself in steps, whichever process is killed. Again with the same id is harmless, and answers how
-        far it is. The Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
+        far it is. Of what is gone, ListChanges then says no types any more. The Context Service calls it for its Erase, which is the one to call.
+        Needs the scope `admin`, of a key without bounds.
 
         Reasons: INVALID_ARGUMENT, PERMISSION_DENIED.
         """
