@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from uuid import UUID
 
@@ -221,8 +221,14 @@ class Database:
             return None
         return Residence(look_again=partial(self._directory.forget, tenant_id), lend_home=self._home.connection)
 
+    def _lend(self, tenant_id: UUID) -> AbstractAsyncContextManager[Connection]:
+        named = self._directory.known(tenant_id)
+        if named is None or (pool := self._pools.get(named)) is None or not (pool.answers or named == HOME):
+            return self._look_and_lend(tenant_id)
+        return pool.connection()
+
     @asynccontextmanager
-    async def _lend(self, tenant_id: UUID) -> AsyncIterator[Connection]:
+    async def _look_and_lend(self, tenant_id: UUID) -> AsyncIterator[Connection]:
         named = await self._directory.database_of(tenant_id)
         pool = self._pools.get(named)
         if pool is None:

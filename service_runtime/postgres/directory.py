@@ -31,6 +31,11 @@ class Directory:
         self._home = home
         self._found: dict[UUID, tuple[float, str]] = {}  # until when it is fresh, and what it is
 
+    def known(self, tenant_id: UUID) -> str | None:
+        """Return where a tenant lives, if that was looked up a moment ago."""
+        until, name = self._found.get(tenant_id, (0.0, HOME))
+        return name if until > time.monotonic() else None
+
     async def database_of(self, tenant_id: UUID) -> str:
         """Return the name of the database where a tenant lives; of one that nobody knows, `HOME`.
 
