@@ -167,7 +167,7 @@ OF_STORED_KEYS = {
     *("StartJob", "GetJob", "ListJobs"),
 }
 
-OF_ADMINS = {"RunSourceTest"}
+OF_ADMINS = {"ImportArchive", "RunSourceTest"}
 
 
 def seeded(client: Client, key: object, named: Things | None = None) -> Things:
