@@ -59,7 +59,15 @@ definitions:
 READING = re.compile(
     r"contextkeep (audit|history|operator|query|search|usage"
     r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|holds|list|log|manifest"
-    r"|messages|plan|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch))\b"
+    r"|messages|plan|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch)"
+    r"|wiki versions|window (checkpoints|cost|expand|explain|lineage|profiles|state))\b"
+)
+
+# What takes nothing away of which another example speaks.
+ADDING = re.compile(
+    r"contextkeep (agent put|agent template put|context (append|artifact|key|message|send|sync|task create)|export"
+    r"|graph|import|kb (add|put)|key create|mapping|memory retain|message|node create|sources (compare|replay|set|test)"
+    r"|wiki put|window (checkpoint|fork|open|pack|pin|profile put)|wm (put|record))\b"
 )
 
 # One runs until it is told to stop (tests/console), the other needs a framework (tests/adapters).
@@ -102,9 +110,9 @@ def looked(number: int) -> list[MessageInput]:
 
 @pytest.fixture
 def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, str]:
-    """What an example speaks of: of its own, or, where it only reads, of all that do."""
-    if READING.search(line):
-        shared: dict[str, str] = request.getfixturevalue("to_read")
+    """What an example speaks of: of its own, or, where it only reads or adds, of all that do."""
+    if READING.search(line) or ADDING.search(line):
+        shared: dict[str, str] = request.getfixturevalue("to_read" if READING.search(line) else "to_add_to")
         return shared
     graph, context = request.getfixturevalue("clients")
     made = written(graph, context)
@@ -142,6 +150,11 @@ def erased(context: ContextClient) -> dict[str, str]:
         "ERASURE_OF_SUBJECT": context.erase(f"gone {label}").erasure_id,
         "HOLD": context.put_hold("a lawsuit", subject=f"held {label}").hold_id,
     }
+
+
+@pytest.fixture(scope="module")
+def to_add_to(clients: tuple[EntityClient, ContextClient]) -> dict[str, str]:
+    return written(*clients)
 
 
 def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
