@@ -119,7 +119,7 @@ console-pictures: install ## take the pictures of docs/console.md, in Debian's c
 	@$(RUN) -m tests.console.pictures
 
 soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
-	@$(RUN) -m pytest -m soak
+	@$(RUN) -m pytest -m soak -o faulthandler_timeout=0
 	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)

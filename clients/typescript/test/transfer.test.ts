@@ -16,7 +16,8 @@ test("an archive is taken out, and what is there already is not written twice", 
   const done = await context.importArchive((offset) => [archive.subarray(offset)], { importId });
   const messages = done.rows.find((row) => row.table === "message")!;
   assert.deepEqual([messages.written, messages.present, messages.conflicts], [0, 1, 0]);
-  assert.deepEqual(await context.getImport(importId), done);
+  const kept = await context.getImport(importId);
+  assert.deepEqual(kept, { ...done, updatedAt: kept.updatedAt }); // it is let go behind the answer
   assert.deepEqual((done.manifest["scope"] as object), { kind: "context", id: contextId });
 
   const dry = await context.importArchive(() => [archive], { dryRun: true });
