@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 
 import grpc
 import pytest
@@ -12,6 +13,7 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.ids import new_id
 from tests.conftest import METADATA
+from tests.errors import raised
 
 STUB = EntityGraphStub
 
@@ -288,3 +290,18 @@ def test_Traverse_carries_input_and_output_with_include_io(grpc_stub, node, chil
     request = pb.TraverseRequest(start_node_ids=[node.id], include_start=True, include_io=True)
     rows = [row for page in grpc_stub.Traverse(request, metadata=METADATA) for row in page.nodes]
     assert [(row.HasField("io"), row.io.output_json) for row in rows] == [(False, ""), (True, "[1]")]
+
+
+def test_EraseOwned_answers_how_far_it_is_and_again_the_same(grpc_stub):
+    erasing = pb.EraseOwnedRequest(erasure_id=str(uuid.uuid4()), subject=f"user {uuid.uuid4()}")
+    for _ in range(2):
+        assert grpc_stub.EraseOwned(erasing, metadata=METADATA).removed.nodes == 0
+
+
+def test_GetOwned_counts_of_whom_and_names_one_of_two(grpc_stub):
+    asking = pb.GetOwnedRequest(subject=f"user {uuid.uuid4()}")
+    assert grpc_stub.GetOwned(asking, metadata=METADATA).owned == pb.Owned()
+    asking.erasure_id = str(uuid.uuid4())
+    with pytest.raises(grpc.RpcError) as refused:
+        grpc_stub.GetOwned(asking, metadata=METADATA)
+    assert raised(refused.value).reason == "INVALID_ARGUMENT"

@@ -42,10 +42,13 @@ def test_PutHold_forbids_Erase_and_of_another_tenant_nothing(grpc_stub, subject,
     assert grpc_stub.Erase(erasing, metadata=OTHERS).erasure.erasure_id
 
 
-def test_ListHolds_and_ReleaseHold_see_those_of_the_tenant(grpc_stub, hold):
+def test_ListHolds_has_those_of_the_tenant(grpc_stub, hold):
     listed = grpc_stub.ListHolds(pb.ListHoldsRequest(), metadata=METADATA).holds
     assert hold in listed
     assert hold not in grpc_stub.ListHolds(pb.ListHoldsRequest(), metadata=OTHERS).holds
+
+
+def test_ReleaseHold_releases_one_of_the_tenant(grpc_stub, hold):
     releasing = pb.ReleaseHoldRequest(hold_id=hold.hold_id)
     with pytest.raises(grpc.RpcError) as refused:
         grpc_stub.ReleaseHold(releasing, metadata=OTHERS)
@@ -54,10 +57,14 @@ def test_ListHolds_and_ReleaseHold_see_those_of_the_tenant(grpc_stub, hold):
     assert hold not in grpc_stub.ListHolds(pb.ListHoldsRequest(), metadata=METADATA).holds
 
 
-def test_Erase_is_finished_in_both_services_as_GetSubjectErasure_says(grpc_stub, subject):
+def test_Erase_names_nobody(grpc_stub, subject):
     erasure = grpc_stub.Erase(pb.EraseRequest(subject=subject), metadata=METADATA).erasure
     assert erasure.is_begun_in_graph
     assert subject not in str(erasure)
+
+
+def test_GetSubjectErasure_says_when_it_is_finished_in_both_services(grpc_stub, subject):
+    erasure = grpc_stub.Erase(pb.EraseRequest(subject=subject), metadata=METADATA).erasure
     asking = pb.GetSubjectErasureRequest(erasure_id=erasure.erasure_id)
     until = time.monotonic() + 60
     while erasure.state != contexts_pb2.ERASURE_STATE_FINISHED and time.monotonic() < until:
