@@ -15,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -46,7 +47,8 @@ from contextkeep import (
     RecallFilter,
     new_id,
 )
-from contextkeep.errors import McpServerFailed, McpToolNotDeclared
+from contextkeep.errors import LegalHold, McpServerFailed, McpToolNotDeclared
+from service_runtime import embedded_postgres
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.ports import free_port
 
@@ -71,7 +73,9 @@ NOTES = {
 HANDBOOK = "Patients who are allergic to penicillin get erythromycin, says the handbook."
 TOOL_SERVER = "formulary"
 WIKI_PAGE = "# Allergies\n\nPenicillin gives this patient a rash; erythromycin is tolerated.\n"
-PORTABILITY = "portability"
+EAST = "east"
+MOVING_BYTES_OF_TURN = 400
+TURNS_BEFORE_MOVE = 2_000
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
@@ -79,21 +83,21 @@ def main() -> None:
     """Run the chapter that is asked for, or the first."""
     parser = argparse.ArgumentParser(description="The main job on real input.")
     parser.add_argument("--stay", action="store_true", help="stay up with what was written: `make run DEMO=1`")
-    parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*CHAPTERS, PORTABILITY, "all"])
+    parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*ALL, "all"])
     arguments = parser.parse_args()
     if arguments.stay:
         stay()
         return
     asked = arguments.chapter
-    chapters = [*CHAPTERS, PORTABILITY] if asked == "all" else [asked]
+    chapters = ALL if asked == "all" else [asked]
 
     started, provider = time.perf_counter(), embedding_provider()
-    for is_recall, some in groupby(chapters, "recall".__eq__):
+    for alone, some in groupby(chapters, lambda chapter: chapter if chapter in ALONE else ""):
         # Vectors of what the other chapters write would take the machine for minutes.
-        os.environ["EMBEDDING_PROVIDER"] = provider if is_recall else "none"
+        os.environ["EMBEDDING_PROVIDER"] = provider if alone == "recall" else "none"
         run(list(some))
     print(f"  {time.perf_counter() - started:.1f} s in all")
-    for chapter in (*CHAPTERS, PORTABILITY):
+    for chapter in ALL:
         if chapter not in chapters:
             print(f"  more: make demo CHAPTER={chapter}")
     print("  to try it yourself: make run")
@@ -116,6 +120,8 @@ def run(chapters: Collection[str]) -> None:
             install_providers(folder / "packages")
             os.environ.setdefault("MCP_PORT", str(free_port()))
             stack.enter_context(tool_server())
+        if "databases" in chapters:
+            stack.enter_context(another_database(folder / EAST))
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
             services = stack.enter_context(dev.stack(folder, keep=False))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
@@ -123,8 +129,9 @@ def run(chapters: Collection[str]) -> None:
             for chapter in chapters:
                 if chapter in CHAPTERS:
                     CHAPTERS[chapter](graph, context, folder)
-        if PORTABILITY in chapters:  # the last: once there are keys, nobody comes in without one
-            portability(services, folder)
+        for chapter in chapters:  # the last: once there are keys, nobody comes in without one
+            if chapter in WITH_KEYS:
+                WITH_KEYS[chapter](services, folder)
         title("Clean up")
         with step("stop all of it"):
             stack.close()
@@ -317,8 +324,8 @@ def delete(context: ContextClient, context_id: str) -> None:
 
 
 def portability(services: dev.Stack, folder: Path) -> None:
-    """Take a context and a user out of one tenant, put them into another, and see the same history there."""
-    title("Portability: from one tenant into another")
+    """Take a context and a user out of one tenant, put them into another, and forget the user where he was."""
+    title("Portability: from one tenant into another, and forgotten")
     keys = KeyAdministration(services.postgres.admin_url)
     keys.add_tenant("elsewhere")
     scopes = ["read", "write", "admin", "delegate"]
@@ -357,6 +364,94 @@ def portability(services: dev.Stack, folder: Path) -> None:
         there.download_blob(record.working_memory_id, folder / "x-ray.bin")
         if histories[0] != histories[1] or (folder / "x-ray.bin").read_bytes() != picture:
             raise SystemExit("what came elsewhere is not what left")
+        erased(here, "ada")
+
+
+def erased(context: ContextClient, user: str) -> None:
+    """Hold what is of a user, let it go, and forget him."""
+    hold = context.put_hold("case 4711", subject=user)
+    try:
+        context.erase(user)
+    except LegalHold as held:
+        print(f"    {user} is not erased: {held.reason}")
+    context.release_hold(hold.hold_id)
+    with step(f"erase {user} here, in both services"):
+        receipt = context.erase(user)
+        while receipt.state != "finished":
+            time.sleep(0.1)
+            receipt = context.get_subject_erasure(receipt.erasure_id)
+    print(f"    receipt {receipt.erasure_id}: {sum(receipt.removed.values()):,} removed; now there is", end=" ")
+    left = context.plan_erasure(user).counts
+    print(left or "nothing")
+    if left:
+        raise SystemExit("something of an erased user is left")
+
+
+@contextmanager
+def another_database(folder: Path) -> Iterator[None]:
+    """Run another Postgres for the block, which the services and their commands know as "east"."""
+    with step("start another Postgres"), ExitStack() as opened:
+        east = opened.enter_context(embedded_postgres.running(folder, keep=False))
+        running = opened.pop_all()
+    variables = {"DATABASE_URLS": f"{EAST}={east.service_url}", "DATABASE_ADMIN_URLS": f"{EAST}={east.admin_url}"}
+    os.environ.update(variables)
+    try:
+        with running:
+            yield
+    finally:
+        for name in variables:
+            del os.environ[name]
+
+
+def databases(services: dev.Stack, _folder: Path) -> None:
+    """Move a tenant to another database while an agent of it writes."""
+    title("Databases: a tenant moves, and its agent writes on")
+    keys = KeyAdministration(services.postgres.admin_url)
+    keys.add_tenant("acme")
+    key = keys.create(NewKey(tenant="acme", subject="demo", scopes=["read", "write"]))
+    stopping, longest_s = threading.Event(), 0.0
+    text = "x" * MOVING_BYTES_OF_TURN
+    with EntityClient(services.entity_address, api_key=key) as graph:
+        session = graph.create_node("Session", name="a long one").id
+        with step(f"write {TURNS_BEFORE_MOVE:,} messages of acme, at home"):
+            for start in range(0, TURNS_BEFORE_MOVE, 500):
+                nodes = [NodeInput("Message", data={"text": text}) for _ in range(min(500, TURNS_BEFORE_MOVE - start))]
+                graph.write_graph(nodes, [EdgeInput(session, node.id, "HAS_MESSAGE") for node in nodes])
+        written = TURNS_BEFORE_MOVE
+
+        def write() -> None:
+            nonlocal written, longest_s
+            while not stopping.is_set():
+                began = time.perf_counter()
+                graph.append_message(session, "user", text)
+                written += 1
+                longest_s = max(longest_s, time.perf_counter() - began)
+
+        writing = threading.Thread(target=write)
+        writing.start()
+        with step("move acme to east, while the agent writes message after message"):
+            told = operate(services, "tenants", "move", "acme", "--to", EAST)
+        time.sleep(0.3)
+        stopping.set()
+        writing.join()
+        found = sum(1 for _ in graph.list_edges(session))
+    print(f"    {told}; the longest write took {longest_s:.1f} s")
+    meanwhile = written - TURNS_BEFORE_MOVE
+    print(f"    {written:,} messages were acknowledged, {meanwhile:,} of them meanwhile; {found:,} are there")
+    rows = map(json.loads, operate(services, "tenants", "list", "--json").splitlines())
+    lives = {row["name"]: row["database"] or "home" for row in rows}
+    print(f"    acme lives in {lives['acme']}, default in {lives['default']}")
+    if found != written or lives["acme"] != EAST:
+        raise SystemExit("the move lost something")
+
+
+def operate(services: dev.Stack, *words: str) -> str:
+    """Return what a command of an operator prints."""
+    urls = {"DATABASE_URL": services.postgres.service_url, "DATABASE_ADMIN_URL": services.postgres.admin_url}
+    command = [sys.executable, "-m", "context_service", *words]
+    return subprocess.run(
+        command, env={**os.environ, **urls}, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def _met(done: ImportedArchive) -> str:
@@ -686,6 +781,9 @@ def step(text: str) -> Iterator[None]:
 
 # The first is shown where none is asked for.
 CHAPTERS = {"memory": memory, "mappings": mappings, "windows": windows, "query": query, "recall": recall}
+WITH_KEYS = {"portability": portability, "databases": databases}
+ALL = [*CHAPTERS, *WITH_KEYS]
+ALONE = {"recall", "databases"}  # with services of their own
 
 if __name__ == "__main__":
     main()
