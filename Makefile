@@ -55,8 +55,8 @@ demo: runtime ## do the main job on real input and show it (CHAPTER=mappings: an
 run: runtime ## start Postgres, both services and the console, and stay up until Ctrl-C (DEMO=1: with what the demo writes)
 	@$(RUN) $(if $(filter 1,$(DEMO)),examples/demo.py --stay,-m context_service dev)
 
-test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; WORKERS=4; TESTS=folder)
-	@CONTEXTKEEP_TEST_PG=$(PG) $(PYTEST) $(TESTS)
+test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=4; TESTS=folder)
+	@CONTEXTKEEP_TEST_PG=$(PG) CONTEXTKEEP_TEST_DATABASES=$(DATABASES) $(PYTEST) $(TESTS)
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py -k whatever

@@ -54,6 +54,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
+ARE_MANY = os.environ.get("CONTEXTKEEP_TEST_DATABASES") == "2"
+BESIDE: dict[str, str] = {}  # by URLs of the services' role: of the database beside each
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
 METADATA = (("authorization", f"Bearer {KEY}"),)
@@ -144,6 +146,10 @@ def postgres() -> Iterator[EmbeddedPostgres]:
             connection.execute(
                 "INSERT INTO access.tenant (id, name) VALUES (%s, 'other')", (OTHER_PRINCIPAL.tenant_id,)
             )
+        if ARE_MANY:
+            from tests.spread import switch_on
+
+            switch_on()
         with databases.running(server) as clones:
             CLONES[server] = clones
             yield server
@@ -172,14 +178,19 @@ def gcs_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
 
 @contextmanager
 def cloned(postgres: EmbeddedPostgres) -> Iterator[Urls]:
-    """Make a migrated database for the block."""
-    name = CLONES[postgres].take()
+    """Make a migrated database for the block; with `make test DATABASES=2` another one is beside it."""
+    name, beside = CLONES[postgres].take(), CLONES[postgres].take() if ARE_MANY else None
+    service = postgres.url(role=SERVICE_ROLE, database=name)
+    if beside is not None:
+        BESIDE[service] = postgres.url(role=SERVICE_ROLE, database=beside)
     yield Urls(
-        service=postgres.url(role=SERVICE_ROLE, database=name),
+        service=service,
         admin=postgres.url(role=OWNER_ROLE, database=name),
         superuser=postgres.url(role="postgres", database=name),
     )
-    CLONES[postgres].drop(name)
+    BESIDE.pop(service, None)
+    for one in filter(None, (name, beside)):
+        CLONES[postgres].drop(one)
 
 
 @pytest.fixture

@@ -269,4 +269,5 @@ def test_only_the_doors_say_what_policies_read():
         for path in (root / package).rglob("*.py")
         if re.search(r"\bapp\.(tenant|bounds|context|subject)\b", path.read_text())
     ]
-    assert saying == ["service_runtime/postgres/tenant.py"]
+    # The mover is the owner of the tables, and works on one tenant: no call goes through it.
+    assert sorted(saying) == ["service_runtime/moving.py", "service_runtime/postgres/tenant.py"]
