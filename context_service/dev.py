@@ -55,7 +55,8 @@ class Stack:
     console_port: int | None  # None: there is no console
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     blobs: Path  # of the local provider
-    postgres: EmbeddedPostgres
+    postgres: EmbeddedPostgres  # the home database's
+    environment: Mapping[str, str]  # what an operator's command needs to be about this stack
     processes: Mapping[str, subprocess.Popen[bytes]]  # by the names of their logs
 
 
@@ -69,6 +70,7 @@ def stack(
     http_ports: tuple[int, int] | None = None,
     console_port: int | None = None,
     keep: bool = True,
+    others: Sequence[str] = (),
     run_with: Sequence[str] = ("-m",),
 ) -> Iterator[Stack]:
     """Run the stack for the block. The environment is for both services; of METRICS_PORT each gets one of its own.
@@ -81,6 +83,7 @@ def stack(
         http_ports: Ports of HTTP, of the Context Service and of the Entity Service; None: nobody listens.
         console_port: Port of the console; None: there is none.
         keep: False removes the database at the end.
+        others: Names of other databases, each on a Postgres of its own.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
     Raises:
@@ -91,6 +94,7 @@ def stack(
     with ExitStack() as opened:
         try:
             postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
+            named = {name: opened.enter_context(embedded_postgres.running(folder / name, keep=keep)) for name in others}
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
         context_port, entity_port = context_port or free_port(), entity_port or free_port()
@@ -117,6 +121,9 @@ def stack(
             "ENTITY_SERVICE_URL": f"127.0.0.1:{entity_port}",
             "WORKING_MEMORY_STORAGE_PATH": str(blobs),
         }
+        if named:
+            shared["DATABASE_URLS"] = " ".join(f"{name}={one.service_url}" for name, one in named.items())
+            shared["DATABASE_ADMIN_URLS"] = " ".join(f"{name}={one.admin_url}" for name, one in named.items())
         entity_environment = {**os.environ, **shared, "ENTITY_SERVICE_PORT": str(entity_port)}
         context_environment = {**entity_environment, "CONTEXT_SERVICE_PORT": str(context_port)}
         if mcp_port is not None:
@@ -149,6 +156,7 @@ def stack(
             metrics_ports=metrics_ports,
             blobs=blobs,
             postgres=postgres,
+            environment=shared,
             processes=processes,
         )
 

@@ -48,7 +48,6 @@ from contextkeep import (
     new_id,
 )
 from contextkeep.errors import LegalHold, McpServerFailed, McpToolNotDeclared
-from service_runtime import embedded_postgres
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.ports import free_port
 
@@ -120,10 +119,9 @@ def run(chapters: Collection[str]) -> None:
             install_providers(folder / "packages")
             os.environ.setdefault("MCP_PORT", str(free_port()))
             stack.enter_context(tool_server())
-        if "databases" in chapters:
-            stack.enter_context(another_database(folder / EAST))
+        others = [EAST] if "databases" in chapters else []
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
-            services = stack.enter_context(dev.stack(folder, keep=False))
+            services = stack.enter_context(dev.stack(folder, keep=False, others=others))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
         with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
             for chapter in chapters:
@@ -387,22 +385,6 @@ def erased(context: ContextClient, user: str) -> None:
         raise SystemExit("something of an erased user is left")
 
 
-@contextmanager
-def another_database(folder: Path) -> Iterator[None]:
-    """Run another Postgres for the block, which the services and their commands know as "east"."""
-    with step("start another Postgres"), ExitStack() as opened:
-        east = opened.enter_context(embedded_postgres.running(folder, keep=False))
-        running = opened.pop_all()
-    variables = {"DATABASE_URLS": f"{EAST}={east.service_url}", "DATABASE_ADMIN_URLS": f"{EAST}={east.admin_url}"}
-    os.environ.update(variables)
-    try:
-        with running:
-            yield
-    finally:
-        for name in variables:
-            del os.environ[name]
-
-
 def databases(services: dev.Stack, _folder: Path) -> None:
     """Move a tenant to another database while an agent of it writes."""
     title("Databases: a tenant moves, and its agent writes on")
@@ -447,11 +429,9 @@ def databases(services: dev.Stack, _folder: Path) -> None:
 
 def operate(services: dev.Stack, *words: str) -> str:
     """Return what a command of an operator prints."""
-    urls = {"DATABASE_URL": services.postgres.service_url, "DATABASE_ADMIN_URL": services.postgres.admin_url}
     command = [sys.executable, "-m", "context_service", *words]
-    return subprocess.run(
-        command, env={**os.environ, **urls}, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    environment = {**os.environ, **services.environment}
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _met(done: ImportedArchive) -> str:
