@@ -41,6 +41,7 @@ _OPERATES = frozenset(
         *("StartJob", "GetJob", "ListJobs"),
     }
 )
+_TAKES_OUT = frozenset({"ExportArchive"})  # changes nothing, and is as good to know of
 _COMPILES = frozenset({"CompilePages"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
 # The methods whose every statement knows what a key that is bound to a context may see, and the tools that come down to
@@ -130,8 +131,9 @@ def scope_of(method: str) -> str:
 
 @functools.cache
 def is_administrative(method: str) -> bool:
-    """Say whether calls of a method, as of `scope_of`, need `admin` or `operator`, and change something."""
-    return method.rpartition("/")[2] in _ADMIN | _OPERATES and not _reads(method)
+    """Say whether calls of a method, as of `scope_of`, need `admin` or `operator`, and change or take out something."""
+    name = method.rpartition("/")[2]
+    return name in _ADMIN | _OPERATES and (name in _TAKES_OUT or not _reads(method))
 
 
 def _reads(method: str) -> bool:

@@ -7,8 +7,9 @@ import uuid
 import grpc
 import pytest
 
-from contextkeep.context.v1 import contexts_pb2
+from contextkeep.context.v1 import administration_pb2, contexts_pb2
 from contextkeep.context.v1 import transfer_pb2 as pb
+from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from tests.conftest import METADATA, OTHERS
@@ -36,6 +37,15 @@ def imported(grpc_stub, archive: bytes, *, metadata=OTHERS, **header) -> pb.Impo
         pb.ImportArchiveRequest(data=archive),
     ]
     return grpc_stub.ImportArchive(iter(requests), metadata=metadata).imported
+
+
+def test_ExportArchive_is_among_the_calls_of_administrators(grpc_stub, grpc_addr, context_id):
+    exported(grpc_stub, context_id)
+    with grpc.insecure_channel(grpc_addr) as channel:
+        request = administration_pb2.ListAdministrativeCallsRequest(page_size=5)
+        (call, *_) = AdministrationStub(channel).ListAdministrativeCalls(request, metadata=METADATA).calls
+    assert (call.method, call.status) == ("contextkeep.context.v1.Transfer/ExportArchive", "OK")
+    assert context_id in str(call)
 
 
 def test_ExportArchive_ends_where_it_can_be_gone_on_with(grpc_stub, context_id):
