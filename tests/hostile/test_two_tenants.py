@@ -169,7 +169,7 @@ def assert_told_nothing(
 def blinded() -> Iterator[None]:
     """Tell Postgres that every call is of a tenant without anything, whatever the services believe."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tenant, "_settings", lambda self: (NOBODY, "20000"))
+        patch.setattr(Tenant, "_values", lambda self: {"tenant_id": NOBODY, "timeout": "20000"})
         yield
 
 

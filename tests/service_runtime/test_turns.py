@@ -22,8 +22,8 @@ CHEAP = """
 SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext CloseContext ListMessages GetMessage
 RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
 CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
-GetWindow ListWindows ListProfiles CloseWindow Expand ExplainPack GetLineage GetState RecordUsage EstimateCost
-ListCheckpoints WatchWindow
+GetWindow ListWindows ListProfiles SetLearning CloseWindow Expand ExplainPack GetLineage GetState RecordUsage
+EstimateCost ListCheckpoints WatchWindow
 ListContextProviders RetainMemory ListMemories UpdateMemory ForgetMemory
 PutPage GetPage ListPages ListPageVersions DeletePage
 GetQueryPolicy UpdateProviderSetting ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest

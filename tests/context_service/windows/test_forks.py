@@ -391,6 +391,10 @@ class _Cut(Cut):
         await self.cut()
         await self._transaction.turn_to(context_id)
 
+    async def query_home(self, *args: Any) -> Any:
+        await self.cut()
+        return await self._transaction.query_home(*args)
+
 
 @contextmanager
 def cutting(monkeypatch: pytest.MonkeyPatch, place: int) -> Iterator[list[int]]:
