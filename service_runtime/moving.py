@@ -471,19 +471,24 @@ class _Move:
             self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             upcoming: str = _one(self._source, _HORIZON).horizon
             with self._target.transaction():
-                rows = sum([self._remove_removed(table) for table in reversed(self._tables)])
-                rows += sum([self._copy_written(table, horizon) for table in self._tables])
+                lacking: dict[str, list[tuple[str, ...]]] = {}
+                rows = 0
+                for table in reversed(self._tables):
+                    removed, lacking[table.label] = self._remove_removed(table, horizon)
+                    rows += removed
+                rows += sum([self._copy_written(table, horizon, lacking[table.label]) for table in self._tables])
                 self._target.execute("UPDATE access.move SET horizon = %s WHERE tenant_id = %s", (upcoming, self._id))
         return upcoming, rows
 
-    def _copy_written(self, table: _Table, horizon: str) -> int:
-        """Copy the rows of a table that were written since a horizon.
+    def _copy_written(self, table: _Table, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
+        """Copy the rows of a table that were written since a horizon, and older ones that are lacking.
 
         An old row whose number comes round again is copied once more, which does no harm.
         """
-        place = sql.SQL("tenant_id = {} AND age(xmin) <= age({}::xid8::xid)").format(
-            sql.Literal(self._id), sql.Literal(horizon)
-        )
+        which = _written_since(horizon)
+        if lacking:
+            which += sql.SQL(" OR ({}) IN ({})").format(_names(table.key), _rows(lacking))
+        place = sql.SQL("tenant_id = {} AND ({})").format(sql.Literal(self._id), which)
         is_some = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {}) AS some").format(table.name, place)
         if not _one(self._source, is_some).some:
             return 0
@@ -533,33 +538,42 @@ class _Move:
         if _one(self._source, there) != _one(self._target, here):
             raise Differs(f"rows of {table.label} are not what they were copied from")
 
-    def _remove_removed(self, table: _Table) -> int:
-        """Remove from the target what is not in the source any more, found by keys; return how many rows."""
+    def _remove_removed(self, table: _Table, horizon: str) -> tuple[int, list[tuple[str, ...]]]:
+        """Remove from the target what is not in the source any more, found by keys.
+
+        Returns:
+            How many rows that were; and the keys of rows that are older than the horizon, and lacking in the target. A
+            page leaves out what refers to a row that it leaves out: that one was written since, and what refers to it
+            was not.
+        """
         statement = sql.SQL("SELECT {bucket} AS bucket, {keys} FROM {table} WHERE tenant_id = {id} GROUP BY 1").format(
             bucket=table.bucket(), keys=table.keys(), table=table.name, id=sql.Literal(self._id)
         )
-        here = {row.bucket: row for row in self._target.execute(statement)}
-        if not here:
-            return 0
-        there = {row.bucket: row for row in self._source.execute(statement)}
-        differing = [bucket for bucket, row in here.items() if there.get(bucket) != row]
+        here, there = (
+            {row.bucket: row for row in connection.execute(statement)} for connection in (self._target, self._source)
+        )
+        differing = [bucket for bucket in here.keys() | there.keys() if here.get(bucket) != there.get(bucket)]
         if not differing:
-            return 0
-        keys = sql.SQL("SELECT {texts} FROM {table} WHERE tenant_id = {id} AND {bucket} = ANY ({buckets})").format(
+            return 0, []
+        keys = sql.SQL(
+            "SELECT {texts}, {written} AS is_new FROM {table} WHERE tenant_id = {id} AND {bucket} = ANY ({buckets})"
+        ).format(
             texts=_texts(table.key),
+            written=_written_since(horizon),
             table=table.name,
             id=sql.Literal(self._id),
             bucket=table.bucket(),
             buckets=sql.Literal(differing),
         )
-        gone = {tuple(row) for row in self._target.execute(keys)} - {tuple(row) for row in self._source.execute(keys)}
-        for some in _in_parts(sorted(gone)):
-            keys = sql.SQL(", ").join(sql.SQL("({})").format(_literals(key)) for key in some)
+        of_target = {tuple(key) for *key, _ in self._target.execute(keys)}
+        of_source = {tuple(key): is_new for *key, is_new in self._source.execute(keys)}
+        gone = sorted(of_target - of_source.keys())
+        for some in _in_parts(gone):
             self._target.execute(
-                sql.SQL("DELETE FROM {} WHERE ({}) IN ({})").format(table.name, _names(table.key), keys)
+                sql.SQL("DELETE FROM {} WHERE ({}) IN ({})").format(table.name, _names(table.key), _rows(some))
             )
         self._moved.rows_removed += len(gone)
-        return len(gone)
+        return len(gone), sorted(key for key, is_new in of_source.items() if not is_new and key not in of_target)
 
     def _stop_and_copy(self, horizon: str) -> None:
         """Let writes wait, copy the last of them, and note that all is there."""
@@ -711,6 +725,14 @@ def _putting(table: _Table, staged: str, *, updating: Sequence[str], where: sql.
         return put
     changes = sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in updating)
     return put + sql.SQL(" ON CONFLICT ({}) DO UPDATE SET {}").format(_names(table.key), changes)
+
+
+def _written_since(horizon: str) -> sql.Composed:
+    return sql.SQL("age(xmin) <= age({}::xid8::xid)").format(sql.Literal(horizon))
+
+
+def _rows(keys: Sequence[tuple[str, ...]]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.SQL("({})").format(_literals(key)) for key in keys)
 
 
 def _in_parts(keys: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:

@@ -240,6 +240,38 @@ async def test_what_is_acknowledged_while_a_tenant_moves_is_there_once(two: Two)
         assert len(there) > 20
 
 
+async def test_what_refers_to_a_row_that_a_page_leaves_out_comes_with_it(two: Two):
+    """A name goes from a row that is copied to one that is not yet: that one waits, and so do old edges to it."""
+    loop = asyncio.get_running_loop()
+    ids = [uuid.UUID(int=number) for number in range(1, 61)]  # more than a page
+    first, last = ids[0], ids[-1]
+    async with Database.open(
+        two.home.service, others={EAST: two.east.service}, connections_max=2, name="w"
+    ) as database:
+        tenant = database.tenant(OURS)
+
+        async def rename(one: uuid.UUID, name: str | None) -> None:
+            await tenant.query(_RENAME, {"t": OURS, "id": one, "name": name})
+
+        for one in ids:
+            await tenant.query(_NODE, {"t": OURS, "id": one, "name": str(one)})
+        await tenant.query(_EDGE, {"t": OURS, "id": uuid.uuid4(), "one": first, "other": last})
+        is_renamed = False
+
+        def swap(moved: Moved) -> None:
+            nonlocal is_renamed
+            if moved.step == "copying" and moved.rows >= 50 and not is_renamed:
+                is_renamed = True
+                for one, name in ((first, None), (last, str(first))):
+                    asyncio.run_coroutine_threadsafe(rename(one, name), loop).result(20)
+
+        await asyncio.to_thread(TenantMove(two.databases, on_step=swap).run, "default", EAST)
+        assert is_renamed
+        rows = await tenant.query("SELECT external_id FROM entity.node WHERE id = %s", (last,))
+        assert [row.external_id for row in rows] == [str(first)]
+        assert len(await tenant.query("SELECT id FROM entity.edge")) == 1
+
+
 _NODE = """
 INSERT INTO entity.node (
     tenant_id, id, external_id, created_at, modified_at, graph_name, general_type_name, specific_type_name, status,
