@@ -14,7 +14,7 @@ from tests.console.world import write
 
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
 BYTES_MAX = 150_000
-WIDTH, THIN, HEIGHT_MAX = 1200, 400, 860
+WIDTH, THIN, HEIGHT_MAX = 1200, 400, 840
 SHOWN = (
     "overview",
     "context",
