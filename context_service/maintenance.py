@@ -36,7 +36,7 @@ from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
 from service_runtime.sealing import KeyRing, keys_of
-from service_runtime.tenants import all_tenants, tenant_named
+from service_runtime.tenants import tenant_named
 
 _CONTEXTS = "context.context"
 
@@ -63,7 +63,7 @@ async def rotate_secrets(settings: Settings) -> Rotated:
     if not keys.newest_id:
         raise SecretsKeyMissing("SECRETS_KEY is not set")
     async with open_database(settings) as database:
-        return await rotate(await all_tenants(database), keys)
+        return await rotate(await database.tenants(), keys)
 
 
 async def copy_blobs(
@@ -203,7 +203,7 @@ async def verify_index(
         UnsafeRole: as `app.running`.
     """
     async with open_database(settings) as database:
-        tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
+        tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants()
         count = TokenCounter().count
         sources: list[Source] = [
             LogSource(count),

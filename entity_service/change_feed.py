@@ -20,7 +20,6 @@ from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextKeepErr
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("changes")
 
@@ -235,7 +234,7 @@ class ChangeSweep:
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
         try:
-            for tenant in await reachable_tenants(self._database):
+            for tenant in await self._database.tenants(reachable=True):
                 await self._sweep(tenant)
         except ContextKeepError as error:
             _log.warning("sweep of changes failed", extra={"error": str(error)})

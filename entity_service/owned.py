@@ -22,7 +22,6 @@ from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.table_pages import pages_of
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("owned")
 
@@ -230,7 +229,7 @@ class OwnedEraser:
             Unavailable: Postgres does not answer.
         """
         finished, is_owed = 0, False
-        for tenant in await reachable_tenants(self._database):
+        for tenant in await self._database.tenants(reachable=True):
             named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
             while due := await tenant.query(_CLAIM, named):
                 erasing = {**named, **due[0]._asdict()}

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("settling")
 
@@ -39,7 +38,7 @@ class EdgeSettling:
     async def once(self) -> None:
         """Settle what can be settled; what is in the way of it now is tried again next time."""
         try:
-            for tenant in await reachable_tenants(self._database):
+            for tenant in await self._database.tenants(reachable=True):
                 for _ in range(PASSES_MAX):
                     # What was settled may have been all that another edge waited for.
                     if not await self._pass(tenant):

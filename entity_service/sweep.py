@@ -8,7 +8,6 @@ import logging
 from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("sweep")
 
@@ -25,7 +24,7 @@ class RequestSweep:
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
         try:
-            for tenant in await reachable_tenants(self._database):
+            for tenant in await self._database.tenants(reachable=True):
                 await self._requests.sweep(tenant)
         except ContextKeepError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})

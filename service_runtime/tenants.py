@@ -12,16 +12,6 @@ _LIVES_ELSEWHERE = "SELECT database FROM access.tenant WHERE name = %s AND datab
 _NAMED = "SELECT id FROM access.tenant WHERE name = %s"
 
 
-async def all_tenants(database: Database) -> list[Tenant]:
-    """Return what works on each tenant, in the order of their ids."""
-    return await database.tenants()
-
-
-async def reachable_tenants(database: Database) -> list[Tenant]:
-    """Return what works on each tenant whose database answers: for what comes again, and leaves nobody out for good."""
-    return await database.tenants(reachable=True)
-
-
 async def in_turns(database: Database, work: Callable[[Tenant], Awaitable[tuple[int, bool]]]) -> int:
     """Do what is due of all tenants, some of each in turn: none waits for all of another. Return how much it was.
 
@@ -33,7 +23,7 @@ async def in_turns(database: Database, work: Callable[[Tenant], Awaitable[tuple[
         Unavailable: Postgres does not answer.
     """
     done = 0
-    busy = await reachable_tenants(database)
+    busy = await database.tenants(reachable=True)
     while busy:
         still_busy = []
         for tenant in busy:

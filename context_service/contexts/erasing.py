@@ -27,7 +27,6 @@ from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant
 from service_runtime.requests import Request, Requests
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("erasing")
 
@@ -539,7 +538,7 @@ class Eraser:
             Unavailable: Postgres does not answer.
         """
         finished = 0
-        for tenant in await reachable_tenants(self._database):
+        for tenant in await self._database.tenants(reachable=True):
             expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
             while await tenant.query(_MARK_EXPIRED, expired):
                 pass

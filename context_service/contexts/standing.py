@@ -12,7 +12,6 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.metrics import Metrics
 from service_runtime.postgres import Across, Database
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("standing")
 
@@ -82,7 +81,7 @@ class Standing:
         named = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
         oldest = [
             row
-            for tenant in await reachable_tenants(self._database)
+            for tenant in await self._database.tenants(reachable=True)
             for row in await tenant.query(_OLDEST, {**named, "tenant_id": tenant.tenant_id})
         ]
         self.index_bytes = sum(index.index_bytes for index in indexes)

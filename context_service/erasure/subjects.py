@@ -32,7 +32,6 @@ from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 from service_runtime.table_pages import pages_of
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("erasure")
 
@@ -217,7 +216,7 @@ class SubjectEraser:
             Unavailable: Postgres does not answer.
         """
         is_owed = False
-        for tenant in await reachable_tenants(self._database):
+        for tenant in await self._database.tenants(reachable=True):
             is_owed |= await self.erase_tenant(tenant)
         return is_owed
 

@@ -14,7 +14,6 @@ from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.owed_vectors import IS_OWED, OF_PASSAGES, TOGETHER, owing_topic
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Across, Database, Tenant
-from service_runtime.tenants import all_tenants
 
 BATCH = 100  # scopes that are looked at in one statement
 WAITING_MAX = 8  # scopes of a tenant that are owed; more when the services have come so far
@@ -94,7 +93,7 @@ class PassageBackfill:
             Unavailable: Postgres does not answer.
         """
         lacking = [
-            (tenant, *scope) for tenant in await all_tenants(self._database) for scope in await self._lacking(tenant)
+            (tenant, *scope) for tenant in await self._database.tenants() for scope in await self._lacking(tenant)
         ]
         done = Backfilled(to_do=sum(passages for _, _, passages, _ in lacking))
         if dry_run:

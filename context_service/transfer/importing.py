@@ -50,7 +50,6 @@ from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import beside_the_loop, parse_json
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("transfer")
 
@@ -227,7 +226,7 @@ class Importing:
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
-                for tenant in await reachable_tenants(self._database):
+                for tenant in await self._database.tenants(reachable=True):
                     if cleared := await import_rows.clear(self._database, tenant.tenant_id):
                         _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
             except ContextKeepError as error:

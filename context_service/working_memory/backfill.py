@@ -14,7 +14,6 @@ from context_service.retrieval.backfilled import Backfilled
 from context_service.working_memory.records import EMBEDDING_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import all_tenants
 
 BATCH = 200
 WAITING_MAX = 1_000  # of a tenant; more are owed when the services have come so far
@@ -82,7 +81,7 @@ class Backfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        tenants = await all_tenants(self._database)
+        tenants = await self._database.tenants()
         done = Backfilled(to_do=sum([await self._count(tenant) for tenant in tenants]))
         if dry_run:
             return done

@@ -22,7 +22,6 @@ from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("fsck")
 
@@ -108,7 +107,7 @@ class Fsck:
             Unavailable: Postgres or a provider does not answer.
         """
         report = Report()
-        tenants = {tenant.tenant_id: tenant for tenant in await all_tenants(self._database)}
+        tenants = {tenant.tenant_id: tenant for tenant in await self._database.tenants()}
         for tenant in tenants.values():
             report.to_do += await stored_blobs.count(tenant, with_parts=True)
         on_progress(report)

@@ -21,7 +21,6 @@ from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import all_tenants
 
 _T = TypeVar("_T")
 
@@ -152,7 +151,7 @@ class ProviderCopy:
             raise InvalidArgument(f"both ends of the copy are {source}", field="to")
         for provider in (source, target):
             await self._storage.check(provider)
-        tenants = await all_tenants(self._database)
+        tenants = await self._database.tenants()
         to_do = BlobCount()
         for tenant in tenants:
             to_do += await stored_blobs.count(tenant, provider=source)

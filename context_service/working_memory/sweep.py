@@ -20,7 +20,6 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
-from service_runtime.tenants import reachable_tenants
 
 _log = logging.getLogger("sweep")
 
@@ -75,7 +74,7 @@ class Sweeper:
             Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
         """
         swept = Swept()
-        for tenant in await reachable_tenants(self._database):
+        for tenant in await self._database.tenants(reachable=True):
             swept += await self._sweep_tenant(tenant)
             on_progress(swept)
         if swept != Swept():

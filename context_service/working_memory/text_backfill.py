@@ -16,7 +16,6 @@ from context_service.working_memory.file_texts import owes_text
 from context_service.working_memory.records import TEXT_TOPIC
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.tenants import all_tenants
 
 BATCH = 200
 WAITING_MAX = 100  # of a tenant; more are owed when the services have come so far
@@ -67,7 +66,7 @@ class TextBackfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        tenants = await all_tenants(self._database)
+        tenants = await self._database.tenants()
         done = Backfilled()
         for tenant in tenants:
             behind: UUID | None = _FIRST_ID

@@ -39,7 +39,6 @@ from context_service.tokens import TokenCounter
 from contextkeep import ContextClient, MessageInput
 from contextkeep.errors import ContextClosed, ContextNotFound, MessageExists, Unavailable
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.tenants import all_tenants
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import KEY, Urls, cloned
 
@@ -121,7 +120,7 @@ class Operator:
         async def run() -> Verified:
             async with open_database(self._settings) as database:
                 check = Verifying(database, Passages(database), [self._source])
-                return await check.run(await all_tenants(database), mend=mend, on_progress=lambda verified: None)
+                return await check.run(await database.tenants(), mend=mend, on_progress=lambda verified: None)
 
         return asyncio.run(run())
 

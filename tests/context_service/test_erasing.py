@@ -436,11 +436,11 @@ async def test_a_kill_while_a_context_expires_goes_on(stack: Stack, steps: int, 
     with psycopg.connect(stack.urls.superuser) as connection:
         connection.execute("UPDATE context.context SET expires_at = now() WHERE context_id = %s", (soon,))
 
-    async def only(database: Database) -> list[Tenant]:
+    async def only(database: Database, *, reachable: bool) -> list[Tenant]:
         return [Dying(stack.tenant, steps)]
 
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(erasing, "reachable_tenants", only)
+        patched.setattr(Database, "tenants", only)
         await stack.eraser.erase_due()
     with pytest.raises(ContextNotFound):
         await stack.caller.texts(soon)

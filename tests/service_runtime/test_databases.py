@@ -20,7 +20,6 @@ from service_runtime.keys import StoredKeys
 from service_runtime.postgres import Database, Transaction
 from service_runtime.postgres import directory as directory_module
 from service_runtime.schema import SchemaCheck
-from service_runtime.tenants import all_tenants, reachable_tenants
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.spread import EAST, Two, two_databases
 
@@ -70,7 +69,7 @@ async def test_each_tenant_s_rows_are_where_it_lives(spread: Database, two: Two)
 
     assert [rows_of(two.home, OURS), rows_of(two.home, THEIRS)] == [2, 0]
     assert [rows_of(two.east, OURS), rows_of(two.east, THEIRS)] == [0, 2]
-    assert [tenant.tenant_id for tenant in await all_tenants(spread)] == [OURS, THEIRS]
+    assert [tenant.tenant_id for tenant in await spread.tenants()] == [OURS, THEIRS]
 
 
 async def test_a_tenant_that_nobody_knows_is_at_home(spread: Database, two: Two):
@@ -166,9 +165,9 @@ async def test_a_database_that_is_down_takes_out_its_own_tenants(two: Two):
             with pytest.raises(Unavailable):
                 await half.tenant(THEIRS).query(COUNT)
             await half.tenant(OURS).query(WRITE, {"tenant_id": OURS})
-            assert [tenant.tenant_id for tenant in await reachable_tenants(half)] == [OURS]
+            assert [tenant.tenant_id for tenant in await half.tenants(reachable=True)] == [OURS]
             assert len(await half.everywhere("SELECT 1 AS one")) == 1
-        assert [tenant.tenant_id for tenant in await all_tenants(half)] == [OURS, THEIRS]
+        assert [tenant.tenant_id for tenant in await half.tenants()] == [OURS, THEIRS]
 
 
 async def test_the_home_database_being_away_keeps_no_known_tenant_out(
