@@ -18,7 +18,7 @@ PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadsc
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
 	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window frameworks fuzz \
-	test-adapters clean
+	soak soak-databases test-adapters clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -121,6 +121,9 @@ console-pictures: install ## take the pictures of docs/console.md, in Debian's c
 soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
 	@$(RUN) -m pytest -m soak -o faulthandler_timeout=0
 	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
+
+soak-databases: install ## move tenants among three databases while everything is killed, and look for losses (MINUTES=10 SEED=1)
+	@$(RUN) -m tests.soak.databases --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench $(if $(SAVE),--save)

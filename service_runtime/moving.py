@@ -23,6 +23,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,7 +148,7 @@ WHERE v.locktype = 'virtualxid' AND v.virtualtransaction = ANY (%(numbers)s) AND
 """
 
 _KEYS_AT_ONCE = 200
-_CHECKSUM = sql.SQL("count(*) AS count, bit_xor(hashtextextended({}, 0)) AS checksum")
+_CHECKSUM = sql.SQL("bit_xor(hashtextextended({}, 0))")
 
 _NOTHING = sql.SQL("")
 _EACH_ALONE = sql.SQL("""
@@ -215,15 +216,34 @@ class _Table:
         """A row as a text."""
         return sql.SQL("(ROW({}))::text").format(_names(self.columns))
 
-    def keys(self) -> sql.Composable:
-        """How many keys there are, and a checksum of them."""
-        return sql.SQL("count(*) AS count, bit_xor(hash_record_extended(ROW({}), 0)) AS checksum").format(
-            _names(self.key)
+    def keys(self, of: str = "") -> sql.Composable:
+        """How many keys there are, and a checksum of them; of an alias, if there is more than one table."""
+        key = sql.SQL(", ").join(sql.Identifier(of, name) if of else sql.Identifier(name) for name in self.key)
+        return sql.SQL("count(*) AS count, coalesce(bit_xor(hash_record_extended(ROW({}), 0)), 0) AS checksum").format(
+            key
         )
+
+    def same_key(self) -> sql.Composable:
+        """A row `t` and a row `s` have the same key."""
+        return sql.SQL(" AND ").join(sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in self.key)
+
+    def staged(self) -> sql.Identifier:
+        """Where rows wait until they are put into it, in the target."""
+        return sql.Identifier("pg_temp", self.label)
 
     def bucket(self) -> sql.Composable:
         """Which of the buckets a row is in, by its key."""
         return sql.SQL("hash_record_extended(ROW({}), 0) & {}").format(_names(self.key), sql.Literal(_BUCKETS - 1))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pass:
+    """What a pass over what was written has done."""
+
+    horizon: str  # since when it is not known what was written
+    rows: int = 0  # copied and removed
+    there: dict[str, Any] = field(default_factory=dict)  # by table: what the source has
+    changed: list[_Table] = field(default_factory=list)  # in the target
 
 
 class TenantMove:
@@ -332,6 +352,7 @@ class _Move:
         versions = [connection.execute(_VERSIONS).fetchall() for connection in (source, target)]
         if versions[0] != versions[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
+        self._highest: dict[tuple[str, str], int] = {}  # numbers of rows, by table and column
         self._tables = _tables(source)
         moved.tables = len(self._tables)
 
@@ -354,7 +375,11 @@ class _Move:
             if state not in ("HERE", "LEAVING"):
                 raise CannotMove("its database says that it is gone, and the other one has not all of it")
             self._copy(dict(noted.copied))
-            self._stop_and_copy(self._catch_up(noted.horizon))
+            horizon = self._catch_up(noted.horizon)
+            for table in self._tables:
+                self._note_highest(table, sql.SQL("{} WHERE tenant_id = {}").format(table.name, sql.Literal(self._id)))
+            self._raise_sequences()  # now, since it takes a look at all rows
+            self._stop_and_copy(horizon)
         self._finish()
 
     def _arrive(self) -> None:
@@ -369,9 +394,19 @@ class _Move:
         self._say("arriving")
 
     def _copy(self, copied: dict[str, Any]) -> None:
-        """Copy each table in pages, from where it was ended."""
+        """Copy each table in pages, from where it was ended.
+
+        What is empty is left out: its first row, if there is one some day, is written behind the first horizon.
+        """
+        is_some = sql.SQL(" UNION ALL ").join(
+            sql.SQL("SELECT {} AS label WHERE EXISTS (SELECT FROM {} WHERE tenant_id = {})").format(
+                sql.Literal(table.label), table.name, sql.Literal(self._id)
+            )
+            for table in self._tables
+        )
+        filled = {row.label for row in self._source.execute(is_some)}
         for table in self._tables:
-            after = copied.get(table.label, [])
+            after = copied.get(table.label, []) if table.label in filled else None
             while after is not None:
                 after = self._copy_page(table, after)
         self._say("copied")
@@ -420,18 +455,18 @@ class _Move:
         except (pg.UniqueViolation, pg.ForeignKeyViolation):
             # Pages are read one after the other. What does not go with what was read before was written since, so it
             # comes with what is copied again.
-            rows = self._stage(table, place)
-            self._put_each(table, "moving", updating=[])
-            self._target.execute("DROP TABLE pg_temp.moving")
+            self._stage(table)
+            rows = self._pipe(table, place, table.staged())
+            self._put_each(table, table.staged(), updating=[])
             return rows
 
-    def _stage(self, table: _Table, place: sql.Composable) -> int:
+    def _stage(self, table: _Table) -> None:
+        """Make a table for rows that wait; it is gone with the transaction."""
         self._target.execute(
-            sql.SQL("CREATE TEMPORARY TABLE moving ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
-                _names(table.columns), table.name
+            sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
+                table.staged(), _names(table.columns), table.name
             )
         )
-        return self._pipe(table, place, sql.SQL("pg_temp.moving"))
 
     def _pipe(self, table: _Table, place: sql.Composable, into: sql.Composable) -> int:
         out = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT").format(_names(table.columns), table.name, place)
@@ -448,7 +483,9 @@ class _Move:
         Raises:
             Differs: they are not the same.
         """
-        statement = sql.SQL("SELECT {} FROM {} WHERE {}").format(_CHECKSUM.format(table.row()), table.name, place)
+        statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
+            _CHECKSUM.format(table.row()), table.name, place
+        )
         if _one(self._source, statement) != _one(self._target, statement):
             raise Differs(f"a page of {table.label} is not what it was copied from")
 
@@ -456,55 +493,126 @@ class _Move:
         """Copy what was written since, until that is little, and return since when it is not known to be copied."""
         for _ in range(PASSES_MAX):
             began = time.monotonic()
-            horizon, rows = self._pass(horizon)
+            done = self._pass(horizon)
+            horizon = done.horizon
             self._say("catching up")
-            if rows <= FEW_ROWS or time.monotonic() - began < SHORT_S:
+            if done.rows <= FEW_ROWS or time.monotonic() - began < SHORT_S:
                 break
         return horizon
 
-    def _pass(self, horizon: str) -> tuple[str, int]:
-        """Copy what was written since a horizon, remove what was removed; return the next horizon, and how much it was.
+    def _pass(self, horizon: str) -> _Pass:
+        """Copy what was written since a horizon, and remove what was removed.
 
-        The source is read as it is at one moment, so that behind it the target is what the source was then.
+        The source is read as it is at one moment, so that behind it the target is what the source was then. Each table
+        is read once on either side; the rows that were written are read once more, to be copied.
         """
         with self._source.transaction():
             self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            upcoming: str = _one(self._source, _HORIZON).horizon
+            done = _Pass(horizon=_one(self._source, _HORIZON).horizon)
             with self._target.transaction():
+                done.there, here = self._sums(horizon)
+                for table in self._tables:
+                    if done.there[table.label].written:
+                        self._stage(table)
+                        self._pipe(table, self._written(horizon), table.staged())
+                        self._target.execute(sql.SQL("ANALYZE {}").format(table.staged()))
+                        done.changed.append(table)
+                differing = [
+                    table
+                    for table in self._tables
+                    if not self._will_agree(table, here[table.label], done.there[table.label])
+                ]
                 lacking: dict[str, list[tuple[str, ...]]] = {}
-                rows = 0
-                for table in reversed(self._tables):
+                for table in reversed(differing):
                     removed, lacking[table.label] = self._remove_removed(table, horizon)
-                    rows += removed
-                rows += sum([self._copy_written(table, horizon, lacking[table.label]) for table in self._tables])
-                self._target.execute("UPDATE access.move SET horizon = %s WHERE tenant_id = %s", (upcoming, self._id))
-        return upcoming, rows
+                    done.rows += removed
+                for table in self._tables:
+                    if table in differing and table not in done.changed:
+                        self._stage(table)
+                        done.changed.append(table)
+                    if table in done.changed:
+                        done.rows += self._put_written(
+                            table, done.there[table.label], horizon, lacking.get(table.label, ())
+                        )
+                self._target.execute(
+                    "UPDATE access.move SET horizon = %s WHERE tenant_id = %s", (done.horizon, self._id)
+                )
+        return done
 
-    def _copy_written(self, table: _Table, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
-        """Copy the rows of a table that were written since a horizon, and older ones that are lacking.
+    def _sums(self, horizon: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return checksums of the keys on either side, by table; of the source also those of rows that were written."""
+        written = sql.SQL(", count(*) FILTER (WHERE {0}) AS written, {1} FILTER (WHERE {0}) AS rows_checksum")
+
+        def of_source(table: _Table) -> sql.Composable:
+            return written.format(_written_since(horizon), _CHECKSUM.format(table.row()))
+
+        with ThreadPoolExecutor(1, thread_name_prefix="sums") as beside:  # both databases at once
+            here = beside.submit(self._sums_of, self._target, self._tables, lambda _: _NOTHING)
+            there = self._sums_of(self._source, self._tables, of_source)
+            return there, here.result()
+
+    def _sums_of(
+        self, connection: Connection, tables: Sequence[_Table], more: Callable[[_Table], sql.Composable]
+    ) -> dict[str, Any]:
+        statement = sql.SQL(" UNION ALL ").join(
+            sql.SQL("SELECT {} AS label, {}{} FROM {} WHERE tenant_id = {}").format(
+                sql.Literal(table.label), table.keys(), more(table), table.name, sql.Literal(self._id)
+            )
+            for table in tables
+        )
+        return {row.label: row for row in connection.execute(statement)} if tables else {}
+
+    def _will_agree(self, table: _Table, here: Any, there: Any) -> bool:
+        """Say whether a table will have the keys of the source when what is staged is in it, and nothing is removed."""
+        count, checksum = here.count, here.checksum
+        if there.written:
+            new = _one(
+                self._target,
+                sql.SQL("SELECT {} FROM {} s WHERE NOT EXISTS (SELECT FROM {} t WHERE {})").format(
+                    table.keys("s"), table.staged(), table.name, table.same_key()
+                ),
+            )
+            count, checksum = count + new.count, checksum ^ new.checksum
+        return (count, checksum) == (there.count, there.checksum)
+
+    def _written(self, horizon: str) -> sql.Composed:
+        return sql.SQL("tenant_id = {} AND {}").format(sql.Literal(self._id), _written_since(horizon))
+
+    def _put_written(self, table: _Table, there: Any, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
+        """Put what is staged of a table into it, and older rows that are lacking, and compare both sides.
 
         An old row whose number comes round again is copied once more, which does no harm.
         """
-        which = _written_since(horizon)
+        written, checksum = there.written, there.rows_checksum
         if lacking:
-            which += sql.SQL(" OR ({}) IN ({})").format(_names(table.key), _rows(lacking))
-        place = sql.SQL("tenant_id = {} AND ({})").format(sql.Literal(self._id), which)
-        is_some = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {}) AS some").format(table.name, place)
-        if not _one(self._source, is_some).some:
+            place = sql.SQL("tenant_id = {} AND ({}) IN ({})").format(
+                sql.Literal(self._id), _names(table.key), _rows(lacking)
+            )
+            self._pipe(table, place, table.staged())
+            place = sql.SQL("{} OR {}").format(self._written(horizon), place)
+            statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
+                _CHECKSUM.format(table.row()), table.name, place
+            )
+            written, checksum = _one(self._source, statement)
+        if not written:
             return 0
-        copied = self._stage(table, place)
-        same = sql.SQL(" AND ").join(sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in table.key)
         if not table.is_referred_to:
-            self._target.execute(sql.SQL("DELETE FROM {} t USING pg_temp.moving s WHERE {}").format(table.name, same))
-            self._target.execute(_putting(table, "moving", updating=[]))
+            self._target.execute(
+                sql.SQL("DELETE FROM {} t USING {} s WHERE {}").format(table.name, table.staged(), table.same_key())
+            )
+            self._target.execute(_putting(table, table.staged(), updating=[]))
         else:
-            self._put(table, same)
-        self._compare_staged(table, place, same)
-        self._target.execute("DROP TABLE pg_temp.moving")
-        self._moved.rows += copied
-        return copied
+            self._put(table)
+        here = sql.SQL("SELECT count(*), {} FROM {} t WHERE EXISTS (SELECT FROM {} s WHERE {})").format(
+            _CHECKSUM.format(table.row()), table.name, table.staged(), table.same_key()
+        )
+        if _one(self._target, here) != (written, checksum):
+            raise Differs(f"rows of {table.label} are not what they were copied from")
+        self._note_highest(table, table.staged())
+        self._moved.rows += written
+        return int(written)
 
-    def _put(self, table: _Table, same: sql.Composable) -> None:
+    def _put(self, table: _Table) -> None:
         """Put what is staged in the place of the rows with its keys; what refers to them stays."""
         if table.identities:
             # Whoever has another number is another row.
@@ -512,31 +620,28 @@ class _Move:
                 sql.SQL("t.{0} <> s.{0}").format(sql.Identifier(name)) for name in table.identities
             )
             self._target.execute(
-                sql.SQL("DELETE FROM {} t USING pg_temp.moving s WHERE {} AND ({})").format(table.name, same, other)
+                sql.SQL("DELETE FROM {} t USING {} s WHERE {} AND ({})").format(
+                    table.name, table.staged(), table.same_key(), other
+                )
             )
         changed = [name for name in table.columns if name not in (*table.key, *table.identities)]
         try:
             with self._target.transaction():
-                self._target.execute(_putting(table, "moving", updating=changed))
+                self._target.execute(_putting(table, table.staged(), updating=changed))
         except pg.UniqueViolation:  # one has the name that another one has given up: one by one, in some order
-            self._target.execute("CREATE TEMPORARY TABLE moving_left ON COMMIT DROP AS SELECT * FROM pg_temp.moving")
-            self._put_each(table, "moving_left", updating=changed)
-            if left := _one(self._target, "SELECT count(*) AS count FROM pg_temp.moving_left").count:
-                raise CannotMove(f"{left} rows of {table.label} have changed places: run it again") from None
-            self._target.execute("DROP TABLE pg_temp.moving_left")
+            left = sql.Identifier("pg_temp", "left")
+            self._target.execute(
+                sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT * FROM {}").format(left, table.staged())
+            )
+            self._put_each(table, left, updating=changed)
+            if rows := _one(self._target, sql.SQL("SELECT count(*) AS count FROM {}").format(left)).count:
+                raise CannotMove(f"{rows} rows of {table.label} have changed places: run it again") from None
+            self._target.execute(sql.SQL("DROP TABLE {}").format(left))
 
-    def _put_each(self, table: _Table, staged: str, *, updating: Sequence[str]) -> None:
+    def _put_each(self, table: _Table, staged: sql.Identifier, *, updating: Sequence[str]) -> None:
         """Put what is staged into the target row by row, as often as some more are let in; the others are left."""
         put = _putting(table, staged, updating=updating, where=sql.SQL("WHERE ctid = one.place"))
-        self._target.execute(_EACH_ALONE.format(put=put, staged=sql.Identifier("pg_temp", staged)))
-
-    def _compare_staged(self, table: _Table, place: sql.Composable, same: sql.Composable) -> None:
-        there = sql.SQL("SELECT {} FROM {} WHERE {}").format(_CHECKSUM.format(table.row()), table.name, place)
-        here = sql.SQL("SELECT {} FROM {} t WHERE EXISTS (SELECT FROM pg_temp.moving s WHERE {})").format(
-            _CHECKSUM.format(table.row()), table.name, same
-        )
-        if _one(self._source, there) != _one(self._target, here):
-            raise Differs(f"rows of {table.label} are not what they were copied from")
+        self._target.execute(_EACH_ALONE.format(put=put, staged=staged))
 
     def _remove_removed(self, table: _Table, horizon: str) -> tuple[int, list[tuple[str, ...]]]:
         """Remove from the target what is not in the source any more, found by keys.
@@ -588,9 +693,9 @@ class _Move:
         with self._staying():
             self._drain()
             self._say("drained")
-            self._pass(horizon)
+            done = self._pass(horizon)
             self._raise_sequences()
-            self._require_same_keys()
+            self._require_same_keys(done)
             self._target.execute("UPDATE access.move SET is_whole = true WHERE tenant_id = %s", (self._id,))
             self._say("whole")
             if not self._leave():
@@ -631,37 +736,36 @@ class _Move:
                 self._source.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
         return is_gone
 
-    def _require_same_keys(self) -> None:
-        """Compare the keys of all tables; what they hold was compared as it was copied.
+    def _require_same_keys(self, done: _Pass) -> None:
+        """Compare the keys of the tables that a pass has changed; those of the others it has compared itself.
 
         Raises:
             Differs: they are not the same.
         """
-        for table in self._tables:
-            statement = sql.SQL("SELECT {} FROM {} WHERE tenant_id = {}").format(
-                table.keys(), table.name, sql.Literal(self._id)
-            )
-            if _one(self._source, statement) != _one(self._target, statement):
-                raise Differs(f"{table.label} has not the same rows in both databases")
+        here = self._sums_of(self._target, done.changed, lambda _: _NOTHING)
+        for label, found in here.items():
+            there = done.there[label]
+            if (found.count, found.checksum) != (there.count, there.checksum):
+                raise Differs(f"{label} has not the same rows in both databases")
+
+    def _note_highest(self, table: _Table, rows: sql.Composable) -> None:
+        """Note the highest numbers that came with the tenant, of what numbers rows."""
+        for column in table.identities:
+            most = sql.SQL("SELECT max({}) AS most FROM {}").format(sql.Identifier(column), rows)
+            number = _one(self._target, most).most or 0
+            self._highest[table.label, column] = max(number, self._highest.get((table.label, column), 0))
 
     def _raise_sequences(self) -> None:
         """Let what numbers rows go on behind the numbers that came with the tenant: newer rows have higher ones."""
-        for table in self._tables:
-            for column in table.identities:
-                name = _one(self._target, _SEQUENCES, (table.label, column)).name
-                most = _one(
-                    self._target,
-                    sql.SQL("SELECT max({}) AS most FROM {} WHERE tenant_id = {}").format(
-                        sql.Identifier(column), table.name, sql.Literal(self._id)
-                    ),
-                ).most
-                last = f"SELECT last_value FROM {name}"  # noqa: S608 - as Postgres quotes it
-                if most is None or _one(self._target, last).last_value >= most:
-                    continue
-                with self._target.transaction():
-                    self._target.execute(f"ALTER SEQUENCE {name} CACHE 1".encode())  # whoever wants a number waits
-                    if _one(self._target, last).last_value < most:
-                        self._target.execute("SELECT setval(%s, %s)", (name, most))
+        for (label, column), most in self._highest.items():
+            name = _one(self._target, _SEQUENCES, (label, column)).name
+            last = f"SELECT last_value FROM {name}"  # noqa: S608 - as Postgres quotes it
+            if _one(self._target, last).last_value >= most:
+                continue
+            with self._target.transaction():
+                self._target.execute(f"ALTER SEQUENCE {name} CACHE 1".encode())  # whoever wants a number waits
+                if _one(self._target, last).last_value < most:
+                    self._target.execute("SELECT setval(%s, %s)", (name, most))
 
     def _finish(self) -> None:
         with self._home.transaction():
@@ -716,10 +820,12 @@ def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUI
     return removed
 
 
-def _putting(table: _Table, staged: str, *, updating: Sequence[str], where: sql.Composable = _NOTHING) -> sql.Composed:
+def _putting(
+    table: _Table, staged: sql.Identifier, *, updating: Sequence[str], where: sql.Composable = _NOTHING
+) -> sql.Composed:
     """Insert what is staged; where columns are updated, in the place of what has its keys."""
     put = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {} {}").format(
-        table.name, _names(table.columns), _names(table.columns), sql.Identifier("pg_temp", staged), where
+        table.name, _names(table.columns), _names(table.columns), staged, where
     )
     if not updating:
         return put

@@ -44,6 +44,7 @@ class Database:
         self._pools = {HOME: home, **others}
         self._others = others
         self._directory = Directory(home)
+        self._residence = Residence(look_again=self._directory.forget, lend_home=home.connection)
         self._are_many = bool(others)  # if there is one, nothing is looked up, and nothing is checked
 
     @classmethod
@@ -122,7 +123,7 @@ class Database:
             subject=f"={principal.user_id}",
             context=str(context_id or ""),
             sees_all_subjects=principal.sees_all_users,
-            residence=self._residence(tenant_id),
+            residence=self._residence if self._are_many else None,
         )
 
     def tenant(self, tenant_id: UUID) -> Tenant:
@@ -136,7 +137,7 @@ class Database:
             tenant_id,
             sees_all_subjects=True,
             gives_way=True,
-            residence=self._residence(tenant_id),
+            residence=self._residence if self._are_many else None,
         )
 
     async def untenanted(
@@ -221,11 +222,6 @@ class Database:
 
     def _lending(self, tenant_id: UUID) -> Lend:
         return partial(self._lend, tenant_id) if self._are_many else self._home.connection
-
-    def _residence(self, tenant_id: UUID) -> Residence | None:
-        if not self._are_many:
-            return None
-        return Residence(look_again=partial(self._directory.forget, tenant_id), lend_home=self._home.connection)
 
     def _lend(self, tenant_id: UUID) -> AbstractAsyncContextManager[Connection]:
         named = self._directory.known(tenant_id)

@@ -18,6 +18,8 @@ from contextkeep.errors import (
 )
 
 RETRY_AFTER_S = 0.5
+# Our clients try four times: so they wait for a tenant that moves as long as its writes may have to.
+WRITES_AGAIN_S = 2.0
 
 # Said between the making of a schema and the end of its migrations.
 _NOT_YET_GRANTED = {
@@ -75,7 +77,11 @@ def translated(error: BaseException) -> Exception | None:
             return InvalidArgument(f"a value cannot be stored: {error.diag.message_primary}")
         case pg.LockNotAvailable():
             return Unavailable("what this needs is locked", dependency="postgres", retry_after_s=RETRY_AFTER_S)
-        case psycopg.OperationalError() | pg.ReadOnlySqlTransaction() | OSError():  # read-only: it is failing over
+        case pg.ReadOnlySqlTransaction():  # the tenant leaves it, or it fails over
+            return Unavailable(
+                "the database takes no writes at the moment", dependency="postgres", retry_after_s=WRITES_AGAIN_S
+            )
+        case psycopg.OperationalError() | OSError():
             return unavailable()
         case _:
             return None

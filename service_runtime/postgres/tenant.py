@@ -90,11 +90,11 @@ class Residence:
     """What to do where a tenant's rows are in one of many databases.
 
     Attributes:
-        look_again: Called when the database refused the tenant: the next connection is to where it lives now.
+        look_again: Called with a tenant that its database refused: the next connection is to where it lives now.
         lend_home: Lends a connection to the database where the keys are.
     """
 
-    look_again: Callable[[], None]
+    look_again: Callable[[UUID], None]
     lend_home: Lend
 
 
@@ -224,7 +224,7 @@ class Tenant:
         except LivesElsewhere:
             if self._residence is None:
                 raise
-            self._residence.look_again()
+            self._residence.look_again(self.tenant_id)
         return await _once_more(run)
 
     def _values(self) -> dict[str, str]:

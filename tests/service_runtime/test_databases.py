@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from context_service.app import migrations
+from contextkeep.client._base import RETRIES
 from contextkeep.errors import Unavailable
 from service_runtime.auth import Principal
 from service_runtime.databases import Databases, WrongDatabase
@@ -131,6 +132,7 @@ async def test_a_tenant_that_leaves_is_read_and_not_written(spread: Database, tw
         with pytest.raises(Unavailable) as refused:
             await write()
         assert refused.value.retry_after_s is not None
+        assert refused.value.retry_after_s * RETRIES >= 5, "a client waits as long as the writes of a big tenant"
     await spread.tenant(OURS).query(WRITE, {"tenant_id": OURS})
 
 
