@@ -41,11 +41,18 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # Again and again: before Python 3.12, `asyncio.wait_for`, which psycopg's pool waits with, swallows a
-        # cancellation that arrives together with its result.
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
+        await ended(task)
+
+
+async def ended(task: asyncio.Task[Any]) -> None:
+    """Cancel a task, and wait for its end, whatever that is."""
+    # Again and again: before Python 3.12, `asyncio.wait_for`, which psycopg's pool waits with, swallows a cancellation
+    # that arrives together with its result.
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
+    if not task.cancelled():
+        task.exception()  # so that asyncio does not report it as never seen
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ the file through zstd. What comes in is read piece by piece, and never more than
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -66,7 +66,12 @@ def _seal_of(before: bytes, line: bytes, data: bytes) -> bytes:
 
 
 async def pieces(
-    chunks: AsyncIterable[bytes], *, number: int, seal: bytes, offset_bytes: int
+    chunks: AsyncIterable[bytes],
+    *,
+    number: int,
+    seal: bytes,
+    offset_bytes: int,
+    room: Callable[[int], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[Piece, None]:
     """Yield the pieces of an archive from one on, each checked.
 
@@ -75,6 +80,7 @@ async def pieces(
         number: Of the piece that they begin with.
         seal: Of the piece before.
         offset_bytes: Where they begin in the archive.
+        room: Waits until so many bytes of a piece may be held beside those that came before.
 
     Raises:
         ArchiveRefused: a piece is malformed, too large, cut off, or not what its seal says.
@@ -96,6 +102,8 @@ async def pieces(
             line = bytes(buffer[:end])
             says, unsealed, said_seal = _line(number, line)
             size = says["bytes"]
+            if room is not None:
+                await room(size)
             del buffer[: end + 1]
             held = [bytes(buffer[:size])]
             held_bytes = len(held[0])

@@ -2,8 +2,9 @@
 
 In this order: what is the tenant's, graphs, records with their files, what is users', contexts. Rows are read in
 batches; each is one snapshot that ends before its first byte is sent, so no transaction waits for a reader, and what is
-held is one batch. A context is whole in a batch, if it is not larger. Of a larger one the header and the windows are
-read first, in one snapshot, and its messages up to the `seq` that the header says, in more.
+held is one batch, and the next one while the second half of it is sent. A context is whole in a batch, if it is not
+larger. Of a larger one the header and the windows are read first, in one snapshot, and its messages up to the `seq`
+that the header says, in more.
 
 An export that broke off goes on at a place: which part, the key of the last row, the seal and the counts so far. All of
 it is in the token; nothing is kept here.
@@ -11,6 +12,8 @@ it is in the token; nothing is kept here.
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -23,6 +26,7 @@ import orjson
 from context_service.blobs.storage import BlobStorage, StoredBlob
 from context_service.graph import EntityGraph
 from context_service.transfer import archive, rows
+from context_service.transfer.ahead import Made, ahead
 from context_service.transfer.archive import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT
 from context_service.transfer.rows import ALL, Columns
 from context_service.transfer.tables import (
@@ -38,6 +42,7 @@ from context_service.transfer.tables import (
 )
 from contextkeep.errors import Aborted, ContextNotFound, InvalidPageToken, PermissionDenied
 from contextkeep.version import __version__
+from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
@@ -46,6 +51,7 @@ from service_runtime.postgres import Across, Database, Tenant, Transaction
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
 BATCH_BYTES = 16 * 1024 * 1024  # of rows, in one snapshot
+AHEAD_BYTES = 2 * 1024 * 1024  # are made while others are sent
 _FIRST_BYTES = 4 * BATCH_BYTES  # of a context's header and windows
 _GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
 _SENT_MAX = 100_000  # files that are known to be in the archive
@@ -187,18 +193,27 @@ class Exporting:
         check_unbound(principal)
         binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
         place = _decode(binding, resume_token, _PARTS[scope.kind])
-        held = bytearray()
-        async with aclosing(self._made(principal, scope, place)) as made:
-            async for some, goes_on in made:
-                held += some
+        held, token = bytearray(), ""
+        made = ahead(self._with_tokens(self._made(principal, scope, place), binding, place), bytes_max=AHEAD_BYTES)
+        async with aclosing(made):
+            async for data, token in made:
+                held += data
                 while len(held) > CHUNK_BYTES:
                     yield bytes(held[:CHUNK_BYTES]), ""
                     del held[:CHUNK_BYTES]
-                if goes_on and len(held) >= _MESSAGE_BYTES:
-                    yield bytes(held), _encode(binding, place)
+                if token and len(held) >= _MESSAGE_BYTES:
+                    yield bytes(held), token
                     held.clear()
         if held:
-            yield bytes(held), _encode(binding, place)
+            yield bytes(held), token
+
+    async def _with_tokens(
+        self, made: AsyncGenerator[_Made, None], binding: tuple[object, ...], place: _Place
+    ) -> AsyncGenerator[Made, None]:
+        """Yield what is made, with the place behind it: when it is sent, more is made."""
+        async with aclosing(made):
+            async for data, goes_on in made:
+                yield Made(data, _encode(binding, place) if goes_on else "")
 
     async def _made(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Made, None]:
         tenant = self._database.of(principal)
@@ -428,19 +443,34 @@ class Exporting:
     ) -> AsyncGenerator[_Made, None]:
         """Yield contexts, by id; at: see `_Reading`."""
         reading = _Reading(known=known, where=where, parameters=parameters, at=place.at or ["", -1, [], 0, ""])
-        while not reading.is_last:
+
+        def read() -> asyncio.Task[list[_Raw]]:
             # Tried again after a lost connection, it begins where the batch began.
-            made = await tenant.snapshot(reading.batch, across=ALL)
-            for kind, table, lines, says in made:
-                if kind == "rows":
-                    yield place.rows(table, lines, **says), False
-                else:
-                    data = "\n".join([*lines, ""]).encode() if lines else b""
-                    if kind == "context":
-                        place.count("context", 1)
-                    yield place.piece(kind, data, **says), False
-            place.at = list(reading.at)
-            yield b"", not reading.is_within_first
+            return asyncio.create_task(tenant.snapshot(reading.batch, across=ALL))
+
+        following: asyncio.Task[list[_Raw]] | None = read()
+        try:
+            while following is not None:
+                made = deque(await following)
+                at, goes_on, following = list(reading.at), not reading.is_within_first, None
+                is_last, half = reading.is_last, max(len(made) // 2, 1)
+                while made:
+                    # The next batch is read while the second half of this one is sent.
+                    if following is None and not is_last and len(made) <= half:
+                        following = read()
+                    kind, table, lines, says = made.popleft()
+                    if kind == "rows":
+                        yield place.rows(table, lines, **says), False
+                    else:
+                        data = "\n".join([*lines, ""]).encode() if lines else b""
+                        if kind == "context":
+                            place.count("context", 1)
+                        yield place.piece(kind, data, **says), False
+                place.at = at
+                yield b"", goes_on
+        finally:
+            if following is not None:
+                await background.ended(following)
 
 
 _Raw = tuple[archive.Kind, str, list[str], dict[str, object]]

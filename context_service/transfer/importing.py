@@ -1,7 +1,9 @@
 """Putting in: an archive, piece by piece, into the tenant of whoever calls.
 
-Pieces are taken together until they are a mebibyte; their rows, and how far the import is by them, are one transaction.
-So a cut costs no more than that, or one file. What is there and equal is present, what is there and other a conflict.
+Pieces are taken together until they are a mebibyte, or files of eight; their rows, and how far the import is by them,
+are one transaction. So a cut costs no more than two of those, or one file: what comes next is read and checked while
+Postgres writes, and files go to disk while others come. What is there and equal is present, what is there and other a
+conflict.
 
 A context is there for nobody before its header is, and that is written behind all else of it. One that is there already
 is compared and left alone, whole: a row more in its log would be one too many. The rows of a context do not say whose
@@ -13,16 +15,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import orjson
 import psycopg
 
-from context_service.blobs.storage import Declared
 from context_service.graph import EntityGraph
 from context_service.knowledge.page import compared, names_of
 from context_service.knowledge.page_rows import Owner, scope_of
@@ -30,13 +31,14 @@ from context_service.retrieval.passages import MEMORY, Scope
 from context_service.transfer import archive, import_rows, rows
 from context_service.transfer.archive import FORMAT, Piece
 from context_service.transfer.exporting import check_unbound
+from context_service.transfer.files import IncomingFile, file_said, pieces_of
 from context_service.transfer.import_rows import ContextHeld, Run
 from context_service.transfer.owed import Owed
 from context_service.transfer.rows import ALL, Column, Columns
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, FIRST, RECORDS, RECORDS_WITH_FILE, Table
 from context_service.working_memory import blob_rows
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
+from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import (
     ArchiveRefused,
     ContextKeepError,
@@ -55,8 +57,10 @@ _log = logging.getLogger("transfer")
 
 TOGETHER_BYTES = 1024 * 1024  # of pieces that are one transaction
 _TOGETHER = 100
+FILES_TOGETHER_BYTES = 8 * 1024 * 1024
+_FILES_TOGETHER = 16
+_LARGE_BYTES = 4 * 1024 * 1024  # a larger piece is read when nothing else is held
 CONFLICTS_TOLD = 100
-_SHA256_CHARS = 64
 _OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
 _UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are ours, and large
 
@@ -146,13 +150,15 @@ class Importing:
             nesting_max=self._nesting_max,
             take_over=lambda context_id: import_rows.take_over(self._database, tenant.tenant_id, context_id),
         )
-        coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes)
+        coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes, room=work.room)
         async with aclosing(coming):
             try:
                 await self._take(work, coming)
-            except ArchiveRefused:
+            except ContextKeepError:
                 await work.write()  # what came whole before it
                 raise
+            finally:
+                await work.close()
         if not work.run.report.get("ended"):
             raise_if_cancelled()
             raise ArchiveRefused(
@@ -172,7 +178,6 @@ class Importing:
             if work.run.report.get("ended") or work.has_end:
                 raise piece.refused("there is something behind the end")
             if piece.kind == "blob":
-                await work.write()
                 await self._file(work, piece, coming)
             elif piece.kind == "graph":
                 await work.write()
@@ -195,31 +200,36 @@ class Importing:
         await work.add(piece, counts)
 
     async def _file(self, work: _Import, first: Piece, coming: AsyncGenerator[Piece, None]) -> None:
-        """Write a file, and the records that come behind it, in one transaction: as an upload does."""
-        sha256, size_bytes = _file_said(first)
-        if work.run.open_context is not None or not work.run.manifest:
+        """Take a file, and the records that come behind it, for one transaction: as an upload does."""
+        _, size_bytes = file_said(first)
+        if work.is_in_context or not work.has_manifest:
             raise first.refused("a file has no place here")
-        last = [first]
-        bytes_of = _bytes_of(first, coming, last)
-        declared = Declared(size_bytes=size_bytes, sha256=sha256)
         work.limits.check_blob(size_bytes)
-        async with aclosing(bytes_of):
-            if work.run.import_id is None or await work.has_file(sha256, size_bytes):
-                async for _ in bytes_of:
-                    pass  # the same content is here, or nothing is to be written
-                return
-            try:
-                async with self._writer.written(
-                    work.tenant, bytes_of, declared=declared, size_bytes_max=work.limits.blob_bytes_max
-                ) as written:
-                    piece = await anext(coming, None)
-                    if piece is None or piece.kind != "rows" or piece.says.get("table") != RECORDS.name:
-                        raise (piece or last[-1]).refused("behind a file comes its record, and there is none")
-                    await work.write_with_file(piece, written)
-            except ContextKeepError as error:
-                if error.reason in ("SIZE_MISMATCH", "CHECKSUM_MISMATCH"):
-                    raise last[-1].refused(error.message) from error
-                raise
+        if work.run.import_id is None:  # nothing is to be written
+            async with aclosing(pieces_of(first, coming)) as those:
+                async for _ in those:
+                    pass
+            return
+        file = await work.begin_file(
+            size_bytes,
+            lambda: IncomingFile(
+                first,
+                coming,
+                writer=self._writer,
+                provider=self._provider,
+                tenant=work.tenant,
+                size_bytes_max=work.limits.blob_bytes_max,
+            ),
+        )
+        await file.read()
+        if file.is_here:
+            return
+        piece = await anext(coming, None)
+        if piece is None or piece.kind != "rows" or piece.says.get("table") != RECORDS.name:
+            raise (piece or first).refused("behind a file comes its record, and there is none")
+        if file_said(piece) != (file.sha256, file.size_bytes):
+            raise piece.refused("the record is of another file than the one before it")
+        await work.add(piece, file=file)
 
     async def keep_clearing(self, interval_s: float) -> None:
         """Give up imports with which nobody goes on, until cancelled."""
@@ -242,52 +252,13 @@ def _moved(run: Run) -> ImportMoved:
     )
 
 
-def _file_said(piece: Piece) -> tuple[bytes, int]:
-    """Return the SHA-256 and the size of the file that a piece is of.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """A piece that waits for its transaction."""
 
-    Raises:
-        ArchiveRefused: it does not say them.
-    """
-    sha256, size = piece.says.get("sha256"), piece.says.get("size")
-    if isinstance(piece.says.get("blob"), dict):
-        sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
-    if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
-        raise piece.refused("it does not say which file it is of")
-    try:
-        return bytes.fromhex(sha256), size
-    except ValueError:
-        raise piece.refused("it does not say which file it is of") from None
-
-
-async def _bytes_of(
-    first: Piece, coming: AsyncGenerator[Piece, None], last: list[Piece]
-) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of a file, from its first piece to its last.
-
-    Args:
-        first: The first one.
-        coming: The others.
-        last: Has, at the end, the piece that came last.
-
-    Raises:
-        ArchiveRefused: another piece comes in between.
-    """
-    said = _file_said(first)
-    at, piece = 0, first
-    while True:
-        if piece.kind != "blob" or _file_said(piece) != said or piece.says.get("at") != at:
-            raise piece.refused("the file breaks off")
-        at += len(piece.data)
-        last[:] = [piece]
-        yield piece.data
-        if at >= said[1]:
-            return
-        following = await anext(coming, None)
-        if following is None:
-            raise piece.refused("the file breaks off")
-        if not following.data:
-            raise following.refused("the file breaks off")
-        piece = following
+    piece: Piece
+    counts: Mapping[str, tuple[int, int]]  # of the lines of a graph
+    file: IncomingFile | None  # of the records
 
 
 class _Import:
@@ -316,97 +287,160 @@ class _Import:
         nesting_max: int,
         take_over: Callable[[str], Awaitable[None]],
     ) -> None:
-        self.run = run
+        self.run = run  # as far as it is written
         self.tenant = tenant
         self.limits = limits
+        self.has_manifest = bool(run.manifest)  # these three: as far as it is read
+        self.is_in_context = run.open_context is not None
         self.has_end = False
         self._known = known
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
         self._take_over = take_over
-        self._waiting: list[tuple[Piece, Mapping[str, tuple[int, int]]]] = []
-        self._waiting_bytes = 0
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None  # what waited before
+        self._files: set[IncomingFile] = set()  # that are not kept yet
 
-    async def add(self, piece: Piece, counts: Mapping[str, tuple[int, int]] | None = None) -> None:
-        """Take a piece, and write those that wait when they are enough."""
-        self.has_end = piece.kind == "end"
-        self._waiting.append((piece, counts or {}))
-        self._waiting_bytes += len(piece.data)
-        if self._waiting_bytes >= TOGETHER_BYTES or len(self._waiting) >= _TOGETHER:
+    async def room(self, size_bytes: int) -> None:
+        """Wait until a piece of that size may be read; see `write`."""
+        if size_bytes > _LARGE_BYTES:
             await self.write()
 
+    async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
+        """Begin a file, behind those that wait if it is not too large to wait with them; see `write`."""
+        files = [one.file.size_bytes for one in self._waiting if one.file]
+        if self._waiting and sum(files) + size_bytes > FILES_TOGETHER_BYTES:
+            await self._hand_over()
+        file = begin()
+        self._files.add(file)
+        return file
+
+    async def add(
+        self,
+        piece: Piece,
+        counts: Mapping[str, tuple[int, int]] | None = None,
+        *,
+        file: IncomingFile | None = None,
+    ) -> None:
+        """Take a piece, and begin to write those that wait when they are enough; see `write`.
+
+        Args:
+            piece: Which.
+            counts: Of the lines of a graph.
+            file: Of the records.
+        """
+        if piece.kind == "manifest":
+            self.has_manifest = True
+        elif piece.kind in ("context", "context_end"):
+            self.is_in_context = piece.kind == "context"
+        self.has_end = piece.kind == "end"
+        self._waiting.append(_Waiting(piece=piece, counts=counts or {}, file=file))
+        files = [one.file.size_bytes for one in self._waiting if one.file]
+        if (
+            len(self._waiting) >= _TOGETHER
+            or len(files) >= _FILES_TOGETHER
+            or sum(files) >= FILES_TOGETHER_BYTES
+            or sum(len(one.piece.data) for one in self._waiting) >= TOGETHER_BYTES
+        ):
+            await self._hand_over()
+
     async def write(self) -> None:
-        """Write the pieces that wait, in one transaction; if one is refused, those before it.
+        """Write all pieces that wait; if one is refused, those before it.
 
         Raises:
             ArchiveRefused, LimitExceeded: of the first that is refused.
+            StorageFull, Unavailable, UploadExpired: of a file.
         """
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        if not waiting:
+        await self._hand_over()
+        await self._settled()
+
+    async def close(self) -> None:
+        """Leave nothing under way."""
+        if self._writing is not None:
+            await background.ended(self._writing)
+        for file in self._files:
+            await file.drop()
+
+    async def _hand_over(self) -> None:
+        """Begin to write what waits, in one transaction behind the one before."""
+        await self._settled()
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._writing = asyncio.create_task(self._write(waiting))
+
+    async def _settled(self) -> None:
+        """Wait for the transaction that is under way; if it fails, nothing that waits is written."""
+        writing, self._writing = self._writing, None
+        if writing is None:
             return
+        try:
+            await writing
+        except BaseException:
+            self._waiting = []
+            raise
+
+    async def _write(self, waiting: Sequence[_Waiting]) -> None:
+        count, failure = len(waiting), None
+        for place, one in enumerate(waiting):
+            try:
+                if one.file is not None:
+                    await one.file.written()
+            except ContextKeepError as error:
+                count, failure = place, error
+                break
         refused: list[int] = []
 
         async def work(transaction: Transaction, count: int) -> Run:
             run = copy.deepcopy(self.run)
-            for place, (piece, counts) in enumerate(waiting[:count]):
+            live_ids: list[UUID] = []
+            for place, one in enumerate(waiting[:count]):
                 try:
-                    await self._apply(transaction, run, piece, counts)
+                    if one.file is not None:
+                        live_ids.append(await self._publish(transaction, one.file))
+                        _count(run, "blob", written=1)
+                    await self._apply(transaction, run, one.piece, one.counts)
                 except (ArchiveRefused, LimitExceeded):
                     refused.append(place)
                     raise
+            if live_ids:
+                await blob_rows.release(transaction, live_ids, grace_s=0)  # unless a record points to it by now
             await self._save(transaction, run)
             return run
 
-        async def written(count: int) -> Run:
-            while True:
+        async def written(count: int) -> None:
+            while count:
                 try:
-                    run: Run = await self._transaction(lambda transaction: work(transaction, count))
+                    self.run = await blob_rows.publishing(
+                        self.tenant, lambda transaction: work(transaction, count), across=ALL
+                    )
                 except ContextHeld as error:
                     await self._take_over(error.metadata["context_id"])
                 else:
-                    return run
+                    break
+            for file in [one.file for one in waiting[:count] if one.file]:
+                await file.keep()
+                self._files.discard(file)
 
         try:
-            self.run = await written(len(waiting))
+            await written(count)
         except (ArchiveRefused, LimitExceeded):
-            if refused and refused[-1]:
-                self.run = await written(refused[-1])
+            await written(refused[-1] if refused else 0)
             raise
+        if failure is not None:
+            raise failure
 
-    async def write_with_file(self, piece: Piece, written: WrittenBlob) -> None:
-        """Make a file live and write its records, in one transaction.
+    async def _publish(self, transaction: Transaction, file: IncomingFile) -> UUID:
+        """Make a file live, and return the id of its blob.
 
         Raises:
-            ArchiveRefused: the records are of another file, or cannot be stored.
             UploadExpired: the sweeper has taken the file.
         """
-        if _file_said(piece) != (written.digest.sha256, written.digest.size_bytes):
-            raise piece.refused("the record is of another file than the one before it")
-
-        async def work(transaction: Transaction) -> Run:
-            run = copy.deepcopy(self.run)
-            live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
-            if live_id is None:
-                raise upload_expired()
-            await self._apply(transaction, run, piece, {})
-            _count(run, "blob", written=1)
-            await blob_rows.release(transaction, [live_id], grace_s=0)  # unless a record points to it by now
-            await self._save(transaction, run)
-            return run
-
-        self.run = await blob_rows.publishing(self.tenant, work, across=ALL)
-
-    async def has_file(self, sha256: bytes, size_bytes: int) -> bool:
-        """Say whether the tenant has the same content here."""
-
-        async def work(transaction: Transaction) -> bool:
-            held = await blob_rows.hold_content(
-                transaction, provider=self._provider, sha256=sha256, size_bytes=size_bytes
-            )
-            return held is not None
-
-        return bool(await self._transaction(work))
+        written = await file.written()
+        live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
+        if live_id is None:
+            raise upload_expired()
+        return live_id
 
     async def finish(self) -> None:
         """Say that all is done."""
@@ -483,7 +517,7 @@ class _Import:
         given: dict[str, Any] = _given(run) if is_of_context else {}
         if table is RECORDS and "blob" in piece.says:
             table = RECORDS_WITH_FILE
-            sha256, size_bytes = _file_said(piece)
+            sha256, size_bytes = file_said(piece)
             given = {"sha256": sha256, "size_bytes": size_bytes, "provider": self._provider, "blob_id": None}
             if run.import_id is not None:
                 given["blob_id"] = await blob_rows.hold_content(

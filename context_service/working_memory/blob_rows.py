@@ -139,10 +139,10 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     return blob_id if published else None
 
 
-async def hold_content(transaction: Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
-    """Return the live blob that has this content, held for a record; None: there is none."""
-    content = {"tenant_id": transaction.tenant_id, "provider": provider, "sha256": sha256, "size_bytes": size_bytes}
-    for row in await transaction.query(_HOLD_SAME_CONTENT, content):
+async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
+    """Return the live blob that has this content, held for a record in a transaction; None: there is none."""
+    content = {"tenant_id": door.tenant_id, "provider": provider, "sha256": sha256, "size_bytes": size_bytes}
+    for row in await door.query(_HOLD_SAME_CONTENT, content):
         same_id: UUID = row.id
         return same_id
     return None

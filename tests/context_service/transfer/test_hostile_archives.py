@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from context_service.transfer.archive import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
 from contextkeep.errors import ArchiveRefused, BlobTooLarge, ContextKeepError, ContextNotFound
 from tests.conftest import OTHER_PRINCIPAL
-from tests.context_service.contexts import Caller
-from tests.context_service.transfer.archives import Opened, counts, cut, export, joined, put
+from tests.context_service.contexts import Caller, an_id
+from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, put
 from tests.context_service.transfer.test_transfer import upload
 
 Pieces = list[Piece]
@@ -194,6 +195,35 @@ async def test_what_is_no_archive_is_refused(harm: Any, why: str, good: tuple[st
 async def test_a_file_that_says_it_is_huge_is_refused_before_its_bytes(good: tuple[str, Pieces], other: Caller):
     with pytest.raises(BlobTooLarge):
         await put(other, joined(said("", "blob", size=2**50)(good[1])))
+
+
+async def test_files_before_one_that_is_refused_are_written_and_those_behind_it_are_not(stack: Opened, other: Caller):
+    """They are written together; and of the one that is refused nothing stays that the sweeper does not know of."""
+    admin, node_id = stack.administrator(), an_id()
+    record_ids = [await upload(admin, bytes([number]) * 100, entity_node_id=node_id) for number in range(4)]
+    sent = await admin.send("hello", parts=[{"working_memory_id": one} for one in record_ids])
+    those = await cut(await export(admin, context_id=sent.context_id))
+    files = [n for n, one in enumerate(those) if one.kind == "blob"]
+    harmed = [replace(one, data=b"x" * 100) if n == files[2] else one for n, one in enumerate(those)]
+
+    import_id = an_id()
+    with pytest.raises(ArchiveRefused, match=f"piece {files[2]}: .* not the declared"):
+        await put(other, joined(harmed), import_id=import_id)
+
+    assert (await get(other, import_id)).pieces == files[2]
+    assert states(stack, other) in (["deleting", "live", "live"], ["deleting", "deleting", "live", "live"])
+    done = counts(await put(other, joined(those)))
+    assert done["blob"] == (2, 0, 0) and done["wm_record"] == (2, 2, 0)
+    assert states(stack, other).count("live") == 4
+
+
+def states(stack: Opened, caller: Caller) -> list[str]:
+    """Return in which states the blobs of a tenant are."""
+    ((_, key),) = caller.metadata
+    tenant_id = stack.keys[key.removeprefix("Bearer ")].tenant_id
+    with psycopg.connect(stack.urls.superuser) as connection:
+        rows_ = connection.execute("SELECT state FROM context.blob WHERE tenant_id = %s ORDER BY 1", (tenant_id,))
+        return [state for (state,) in rows_]
 
 
 async def test_two_imports_of_one_archive_at_once_are_one(stack: Opened, other: Caller):
