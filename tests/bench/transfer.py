@@ -1,8 +1,8 @@
 """Archives: MB a second of export and import over the floor of pg_dump, its restore, and a copy of the files.
 
 `python -m tests.bench.transfer [MB ...]` (16 and 64): half of each is files of a mebibyte, half messages of 1 kB. From
-`LARGE_MB` on it is an archive of so many MB, of which 85 % are files of 64 KiB to 16 MiB; most contexts are copied
-within the database; both ways are cut in the middle and gone on with; and what is done with is removed, so that the
+`LARGE_MB` on it is an archive of so many MB, of which 85 % are files of 64 KiB to 16 MiB; most of it is copied
+beside the services; both ways are cut in the middle and gone on with; and what is done with is removed, so that the
 disk needs two and a half times as much. What is moved is the same, so a ratio is the floor's time over ours; both are
 of the same rows and files. The floor's restore makes indexes behind the rows, with nobody to look at what comes in. The
 memory is by how much each process grew at most over what it had at rest, read anew for each size.
@@ -11,8 +11,10 @@ memory is by how much each process grew at most over what it had at rest, read a
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -21,12 +23,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import google_crc32c
 import psutil
 import psycopg
 from psycopg import sql
 
 from context_service import dev
+from context_service.blobs.storage import BLOCK_BYTES
 from context_service.transfer.tables import CONTEXT, CONTEXT_ROWS
 from contextkeep import AsyncContextClient, ContextClient, MessageInput, PartInput
 from service_runtime.ids import new_id
@@ -107,46 +112,69 @@ def _fill_contexts(client: ContextClient, count: int) -> list[str]:
 
 def _fill_large(stack: dev.Stack, client: ContextClient, size_mb: int) -> None:
     """Write what makes an archive of about so many MB."""
-    left_bytes = size_mb * MB * LARGE_FILES
-    for number, size_bytes in enumerate(itertools.cycle(LARGE_FILE_BYTES)):
-        if left_bytes <= 0:
-            break
-        client.upload_blob(os.urandom(size_bytes), name=f"file {number}")
-        left_bytes -= size_bytes
+    record_id = client.upload_blob(b"a file", name="file").working_memory_id
     templates = _fill_contexts(client, TEMPLATES * CONTEXT_MESSAGES)
     count = round(size_mb * MB * (1 - LARGE_FILES) / LARGE_MESSAGE_BYTES / CONTEXT_MESSAGES)
+    left_bytes = size_mb * MB * LARGE_FILES
     with psycopg.connect(stack.postgres.url(role="postgres"), autocommit=True) as connection:
+        for size_bytes in itertools.cycle(LARGE_FILE_BYTES):
+            if left_bytes <= 0:
+                break
+            _copy_file(connection, stack.blobs, record_id, os.urandom(64) * (size_bytes // 64))
+            left_bytes -= size_bytes
         for number in range(count - TEMPLATES):
             _copy_context(connection, templates[number % TEMPLATES])
         connection.execute("VACUUM (ANALYZE)")  # as autovacuum would have done meanwhile
 
 
-def _copy_context(connection: psycopg.Connection[tuple[str]], template: str) -> None:
+def _copy_file(connection: psycopg.Connection[Any], blobs: Path, record_id: str, data: bytes) -> None:
+    """Write a record again, with another file."""
+    (row,) = connection.execute("SELECT tenant_id, blob_id FROM context.wm_record WHERE id = %s", (record_id,))
+    tenant_id, template_id = row
+    blob_id, name = new_id(), secrets.token_hex(16)
+    key = f"{tenant_id.hex}/{name[:2]}/{name}"
+    (blobs / key).parent.mkdir(parents=True, exist_ok=True)
+    (blobs / key).write_bytes(data)
+    crc32c = b"".join(
+        google_crc32c.value(data[start : start + BLOCK_BYTES]).to_bytes(4, "big")
+        for start in range(0, len(data), BLOCK_BYTES)
+    )
+    of_content = {"sha256": hashlib.sha256(data).digest(), "size_bytes": len(data)}
+    with connection.transaction():
+        _copy(connection, "blob", template_id, "id", id=blob_id, key=key, crc32c=crc32c, **of_content)
+        names = {"blob_id": blob_id, "blob_key": f"bench-{name}", "name": f"file {name}"}
+        _copy(connection, "wm_record", record_id, "id", id=new_id(), **names, **of_content)
+
+
+def _copy_context(connection: psycopg.Connection[Any], template: str) -> None:
     """Write all rows of a context again, under an id of their own."""
-    ids = {"new": new_id(), "template": template}
+    context_id = new_id()
     with connection.transaction():
         for table in (CONTEXT, *CONTEXT_ROWS):
             whose = "scope_id" if "scope_id" in table.given else "context_id"
-            columns = connection.execute(
-                "SELECT attname FROM pg_attribute"
-                " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''",
-                (f"context.{table.name}",),
-            ).fetchall()
-            values = {"scope_id": "%(new)s", "context_id": "%(new)s", "ancestors": "ARRAY[%(new)s]"}
-            connection.execute(
-                sql.SQL(
-                    "INSERT INTO context.{table} ({columns}) SELECT {values} FROM context.{table}"
-                    " WHERE {whose} = %(template)s"
-                ).format(
-                    table=sql.Identifier(table.name),
-                    columns=sql.SQL(", ").join(sql.Identifier(name) for (name,) in columns),
-                    values=sql.SQL(", ").join(
-                        sql.SQL(values[name]) if name in values else sql.Identifier(name) for (name,) in columns
-                    ),
-                    whose=sql.Identifier(whose),
-                ),
-                ids,
-            )
+            ids = {"scope_id": context_id, "context_id": context_id, "ancestors": [context_id]}
+            _copy(connection, table.name, template, whose, **ids)
+
+
+def _copy(connection: psycopg.Connection[Any], table: str, template: object, whose: str, /, **values: object) -> None:
+    """Write the rows of something again, with other values in some columns; numbers of an installation are new."""
+    columns = connection.execute(
+        "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
+        " AND attgenerated = '' AND attidentity = ''",
+        (f"context.{table}",),
+    )
+    names = [name for (name,) in columns]
+    said = [sql.Placeholder(name) if name in values else sql.Identifier(name) for name in names]
+    connection.execute(
+        sql.SQL("INSERT INTO context.{0} ({1}) SELECT {2} FROM context.{0} WHERE {3} = {4}").format(
+            sql.Identifier(table),
+            sql.SQL(", ").join(map(sql.Identifier, names)),
+            sql.SQL(", ").join(said),
+            sql.Identifier(whose),
+            sql.Placeholder("template"),
+        ),
+        {**values, "template": template},
+    )
 
 
 def _measured(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import grpc
 import psycopg
 import pytest
 
@@ -20,10 +21,13 @@ from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ArchiveRefused, ContextNotFound, ImportMoved, InvalidPageToken, PermissionDenied
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
+from service_runtime.auth import ApiKeys
+from tests.clients.stack import running
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.contexts import Caller, an_id
 from tests.context_service.test_erasing import Stack
 from tests.context_service.transfer.archives import Opened, counts, cut, export, get, joined, messages, put
+from tests.emulators.azurite import ACCOUNT, KEY, Azurite
 
 PDF = bytes(range(256)) * 8192  # two MiB
 OF_CONTEXTS = [*(table.name for table in CONTEXT_ROWS), CONTEXT.name]
@@ -49,6 +53,13 @@ async def upload(caller: Caller, data: bytes, **fields: Any) -> str:
 
     answer = await WorkingMemoryStub(caller.channel).UploadBlob(parts(), metadata=caller.metadata)
     return str(answer.working_memory_id)
+
+
+async def download(caller: Caller, record_id: str) -> tuple[str, bytes]:
+    """Return with which provider a file is, and what it has."""
+    request = memory_pb.GetBlobRequest(working_memory_id=record_id)
+    answers = [one async for one in WorkingMemoryStub(caller.channel).GetBlob(request, metadata=caller.metadata)]
+    return answers[0].record.provider, b"".join(one.chunk for one in answers)
 
 
 async def begun(stack: Stack) -> str:
@@ -114,11 +125,38 @@ async def test_a_file_is_carried_with_its_record(stack: Stack, admin: Caller, ot
     done = await put(other, await export(admin, context_id=sent.context_id))
 
     assert counts(done)["blob"] == (1, 0, 0) and counts(done)["wm_record"] == (1, 0, 0)
-    request = memory_pb.GetBlobRequest(working_memory_id=record_id)
-    answers = [one async for one in WorkingMemoryStub(other.channel).GetBlob(request, metadata=other.metadata)]
-    assert b"".join(one.chunk for one in answers) == PDF
+    assert (await download(other, record_id))[1] == PDF
     rows = [stored(stack, "wm_record", one.tenant_id, "id = %s", record_id) for one in (PRINCIPAL, OTHER_PRINCIPAL)]
     assert rows[0] == rows[1]
+
+
+async def test_files_go_to_the_provider_of_whoever_imports(
+    stack: Stack, admin: Caller, other: Caller, urls: Urls, azurite: Azurite, tmp_path: Path
+):
+    """And what is taken out there goes back to where files are in a folder."""
+    node_id = an_id()
+    content = PDF + node_id.encode()
+    record_id = await upload(admin, content, entity_node_id=node_id)
+    sent = await admin.send("hello", parts=[{"working_memory_id": record_id}])
+    archive = await export(admin, context_id=sent.context_id)
+    elsewhere = {
+        "working_memory_storage_provider": "azure",
+        "working_memory_storage_account": ACCOUNT,
+        "working_memory_storage_key": KEY,
+        "working_memory_storage_container": f"archives-{uuid.uuid4().hex}",
+        "working_memory_storage_endpoint": azurite.endpoint(),
+        "working_memory_storage_create_container": "true",
+    }
+    async with (
+        running(urls.service, tmp_path, callers=ApiKeys({"there": PRINCIPAL}), **elsewhere) as addresses,
+        grpc.aio.insecure_channel(addresses.context) as channel,
+    ):
+        there = Caller(channel, "there")
+        assert counts(await put(there, archive))["blob"] == (1, 0, 0)
+        assert await download(there, record_id) == ("azure", content)
+        back = await export(there, context_id=sent.context_id)
+    assert counts(await put(other, back))["blob"] == (1, 0, 0)
+    assert await download(other, record_id) == ("local", content)
 
 
 async def test_pieces_that_were_changed_are_refused_by_their_checksum(admin: Caller, other: Caller):
