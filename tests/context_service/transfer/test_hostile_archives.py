@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from context_service.transfer import importing
 from context_service.transfer.archive import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
 from contextkeep.errors import ArchiveRefused, BlobTooLarge, ContextKeepError, ContextNotFound
 from tests.conftest import OTHER_PRINCIPAL
@@ -197,8 +198,12 @@ async def test_a_file_that_says_it_is_huge_is_refused_before_its_bytes(good: tup
         await put(other, joined(said("", "blob", size=2**50)(good[1])))
 
 
-async def test_files_before_one_that_is_refused_are_written_and_those_behind_it_are_not(stack: Opened, other: Caller):
-    """They are written together; and of the one that is refused nothing stays that the sweeper does not know of."""
+@pytest.mark.parametrize("large_bytes", [importing._LARGE_BYTES, 50])  # pieces wait for others, or are read alone
+async def test_files_before_one_that_is_refused_are_written_and_those_behind_it_are_not(
+    large_bytes: int, stack: Opened, other: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    """And of the one that is refused nothing stays that the sweeper does not know of."""
+    monkeypatch.setattr(importing, "_LARGE_BYTES", large_bytes)
     admin, node_id = stack.administrator(), an_id()
     record_ids = [await upload(admin, bytes([number]) * 100, entity_node_id=node_id) for number in range(4)]
     sent = await admin.send("hello", parts=[{"working_memory_id": one} for one in record_ids])
