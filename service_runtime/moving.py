@@ -113,15 +113,16 @@ INSERT INTO access.residence AS r (tenant_id, state, until)
 VALUES (%(id)s, 'LEAVING', clock_timestamp() + make_interval(secs => %(stopped_s)s))
 ON CONFLICT (tenant_id) DO UPDATE SET state = excluded.state, until = excluded.until, changed_at = now()
 WHERE r.state IN ('HERE', 'LEAVING')
-RETURNING tenant_id
+RETURNING until
 """
+# Of who was let stay meanwhile, and leaves anew for another mover, the time is another one.
 _STAYS = """
 UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now()
-WHERE tenant_id = %(id)s AND state = 'LEAVING'
+WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s
 """
 _IS_GONE = """
 UPDATE access.residence SET state = 'GONE', until = NULL, changed_at = now()
-WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until > clock_timestamp() RETURNING tenant_id
+WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s AND until > clock_timestamp() RETURNING tenant_id
 """
 _IS_LISTED = "UPDATE access.tenant SET database = nullif(%(target)s, '') WHERE id = %(id)s"
 _IS_HERE = """
@@ -275,8 +276,7 @@ class TenantMove:
             found = home.execute(_LISTED, (tenant,)).fetchone()
             if found is None:
                 raise NoSuchTenant(f"there is no tenant {tenant!r}; `context-service tenants list` shows them")
-            if not _one(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, found.id)).held:
-                raise CannotMove(f"{tenant!r} is being moved by somebody else")
+            _hold(home, found.id)
             to = stack.enter_context(_connected(self._databases.url_of(target)))
             noted = to.execute(_MOVE, (found.id,)).fetchone()
             source = noted.source if noted else found.database
@@ -285,6 +285,9 @@ class TenantMove:
                 moved.step = "lives there"
                 return moved
             came_from = stack.enter_context(_connected(self._databases.url_of(source)))
+            for name, connection in ((source, came_from), (target, to)):
+                if name != HOME:  # which may have forgotten the lock of another mover when it began anew
+                    _hold(connection, found.id)
             move = _Move(home, came_from, to, found.id, moved, self._on_step)
             if dry_run:
                 move.count()
@@ -352,6 +355,7 @@ class _Move:
         versions = [connection.execute(_VERSIONS).fetchall() for connection in (source, target)]
         if versions[0] != versions[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
+        self._leaves: dict[str, Any] = {}  # who, and until when nobody else can let it go
         self._highest: dict[tuple[str, str], int] = {}  # numbers of rows, by table and column
         self._tables = _tables(source)
         moved.tables = len(self._tables)
@@ -682,12 +686,10 @@ class _Move:
 
     def _stop_and_copy(self, horizon: str) -> None:
         """Let writes wait, copy the last of them, and note that all is there."""
-        named = {"id": self._id, "stopped_s": STOPPED_S}
-        if not self._source.execute(_LEAVES, named).fetchone():
-            self._source.execute(
-                "INSERT INTO access.residence (tenant_id, state) VALUES (%s, 'HERE') ON CONFLICT DO NOTHING",
-                (self._id,),
-            )
+        leaving = self._source.execute(_LEAVES, {"id": self._id, "stopped_s": STOPPED_S}).fetchone()
+        if leaving is None:
+            raise CannotMove("its database does not say that it lives there: look at access.residence")
+        self._leaves = {"id": self._id, "until": leaving.until}
         stopped = time.monotonic()
         self._say("leaving")
         with self._staying():
@@ -710,7 +712,7 @@ class _Move:
             yield
         except Exception:
             with suppress(psycopg.Error):
-                self._source.execute(_STAYS, {"id": self._id})
+                self._source.execute(_STAYS, self._leaves)
             raise
 
     def _drain(self) -> None:
@@ -731,7 +733,7 @@ class _Move:
 
     def _leave(self) -> bool:
         with self._source.transaction():
-            is_gone = self._source.execute(_IS_GONE, {"id": self._id}).fetchone() is not None
+            is_gone = self._source.execute(_IS_GONE, self._leaves).fetchone() is not None
             if is_gone and self._moved.source == HOME:  # the same database, so the same commit
                 self._source.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
         return is_gone
@@ -856,6 +858,16 @@ def _names(names: Sequence[str]) -> sql.Composable:
 
 def _literals(texts: Sequence[str]) -> sql.Composable:
     return sql.SQL(", ").join(map(sql.Literal, texts))
+
+
+def _hold(connection: Connection, tenant_id: UUID) -> None:
+    """Be the one who moves a tenant, for as long as the connection is there.
+
+    Raises:
+        CannotMove: somebody else is.
+    """
+    if not _one(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:
+        raise CannotMove("it is being moved by somebody else")
 
 
 def _connected(url: str) -> Any:

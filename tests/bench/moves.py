@@ -2,7 +2,7 @@
 
 `python -m tests.bench.moves [NODES RECORDS]`. No part of `make bench`: a million nodes take some minutes to write, and
 as long to move. Nodes are turns of 400 bytes in sessions of a thousand, each with its edge; records have some words and
-the action that made them. They are inserted where they are, by one statement a table. The move is the command that
+the action that made them. They are inserted where they are, in few statements. The move is the command that
 operators run; a caller appends all the while, as clients do, and reads its newest turns.
 """
 
@@ -53,7 +53,7 @@ _RECORDS = """
 INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, content, size_bytes)
 SELECT %(tenant)s, uuidv7(), 'data/json', 'note ' || n, 'bench',
     json_build_object('text', 'what was said of ' || md5(n::text) || ' in the rain'), 60
-FROM generate_series(1, %(records)s) n
+FROM generate_series(%(first)s, least(%(first)s + 999, %(records)s)) n
 """
 _ACTIONS = """
 INSERT INTO context.action (tenant_id, record_id, kind, principal)
@@ -73,8 +73,9 @@ def fill(url: str, nodes: int, records: int) -> None:
         for statement in (_NODES, _EDGES):
             connection.execute(statement.encode(), named)
         connection.execute("RESET app.moving")
-        for statement in (_RECORDS, _ACTIONS):
-            connection.execute(statement.encode(), named)
+        for first in range(1, records + 1, 1000):  # each counts in the same row, whose versions a statement keeps
+            connection.execute(_RECORDS.encode(), {**named, "first": first})
+        connection.execute(_ACTIONS.encode(), named)
         connection.execute("VACUUM ANALYZE")
 
 

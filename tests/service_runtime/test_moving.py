@@ -290,6 +290,32 @@ _RENAME = "UPDATE entity.node SET external_id = %(name)s WHERE tenant_id = %(t)s
 _REMOVE = "DELETE FROM entity.node WHERE tenant_id = %(t)s AND id = %(id)s"
 
 
+def test_a_mover_that_was_not_heard_of_cannot_let_go_of_a_tenant_that_leaves_for_another(two: Two):
+    """It was let stay, wrote, and leaves anew: what the first one has copied is old."""
+
+    def leave_anew(moved: Moved) -> None:
+        if moved.step == "whole":
+            with psycopg.connect(two.home.admin) as connection:
+                connection.execute(
+                    "UPDATE access.residence SET until = until + interval '1 minute' WHERE tenant_id = %s", (OURS,)
+                )
+
+    with pytest.raises(Unavailable):
+        TenantMove(two.databases, on_step=leave_anew).run("default", EAST)
+
+    with psycopg.connect(two.home.admin) as connection:
+        (state,) = connection.execute("SELECT state FROM access.residence WHERE tenant_id = %s", (OURS,)).fetchone()
+    assert state == "LEAVING"
+
+
+def test_one_mover_a_tenant_also_when_home_has_begun_anew(two: Two):
+    """Its locks are gone then, and a mover may not have noticed."""
+    with psycopg.connect(two.east.admin) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s, uuid_hash(%s))", (moving._MOVERS, OURS))
+        with pytest.raises(CannotMove, match="somebody else"):
+            TenantMove(two.databases).run("default", EAST)
+
+
 def test_one_mover_a_tenant_and_no_third_database(two: Two):
     def kill(moved: Moved) -> None:
         with pytest.raises(CannotMove, match="somebody else"):

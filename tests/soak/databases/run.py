@@ -15,6 +15,7 @@ from subprocess import Popen
 from typing import Any, TypeVar
 
 from contextkeep.errors import ContextKeepError
+from contextkeep.retries import RetryBudget
 from service_runtime.postgres import HOME
 from tests.soak.databases.stack import NAMES, Stack, Tenant, Window
 from tests.soak.operations import OPERATIONS, Broken, Item, ReadBlob, UploadBlob
@@ -22,7 +23,7 @@ from tests.soak.run import EXPECTED, Write
 
 T = TypeVar("T")
 
-MOVERS = 2
+MOVERS = 4
 ROUND_S = 60.0  # of calls, moves and kills; then all of it rests, and is looked at
 SETTLED_S = 180.0  # that what is under way then may take
 RECHECKED = 100  # writes of earlier rounds behind each round; all of them at the end
@@ -205,9 +206,15 @@ class Soak:
             return "while its database was down"
         if self._stack.is_down(HOME, since, until):
             return "while home was down"
-        # What is under way on a stream is not sent again by itself; any other call is.
-        is_stream = name in STREAMS and any(since <= killed <= until for killed in self._stack.services_killed)
-        return "on a stream to a killed service" if is_stream else ""
+        if not any(since <= killed <= until for killed in self._stack.services_killed):
+            return ""
+        if name in STREAMS:  # what is under way on one is not sent again by itself; any other call is
+            return "on a stream to a killed service"
+        # A client that has met too many failures tries nothing again for a while (`RetryBudget`).
+        tokens = min(client._budget._tokens for client in (tenant.clients.entity, tenant.clients.context))
+        is_spent = tokens <= RetryBudget.TOKENS_MAX / 2
+        was_down = self._stack.is_down(tenant.lives_in, self._started, since) or tenant.moves
+        return "with retries spent on its database" if is_spent and was_down else ""
 
     async def _writing(self, tenant: Tenant) -> None:
         while await self._pause(*PAUSE_S):
