@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
@@ -84,7 +84,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON wants it."""
-        return {**asdict(self), "ok": self.ok}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"ok": self.ok}
 
 
 class Soak:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.emulators import azurite
 from tests.soak import clouds, stack
-from tests.soak.run import Soak
+from tests.soak.databases.run import Report as SpreadReport
+from tests.soak.run import Report, Soak
 
 VICTIMS = (  # three at a time: a start costs more than a kill
     ("context", "entity", "postgres"),
     ("context", "postgres", "sweep"),
     ("context", "entity", "migration"),
 )
+
+
+@pytest.mark.parametrize("report", [Report(1, kills=Counter(context=2)), SpreadReport(1, kills=Counter(mover=2))])
+def test_a_report_is_json(report: Report | SpreadReport):
+    assert 2 in json.loads(json.dumps(report.as_dict()))["kills"].values()
 
 
 @pytest.mark.timeout(600)

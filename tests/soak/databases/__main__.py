@@ -30,15 +30,13 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(report.as_dict(), indent=2))
     else:
-        for problem in report.problems:
-            print(problem)
-        print(report.line())
+        print(*report.problems, report.line(), sep="\n")
     sys.exit(1 if report.problems else 0)
 
 
 async def _soak(seconds: float, seed: int, tenants: int, keep: Path | None) -> Report:
     def show(report: Report) -> None:
-        print(report.line(), file=sys.stderr, flush=True)
+        print(*report.problems, report.line(), sep="\n", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)

@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from random import Random
 from subprocess import Popen
@@ -65,6 +65,7 @@ class Report:
     moves: int = 0
     moves_tried_again: int = 0  # because the mover was killed, or a database
     waited_s_max: float = 0.0  # writes of a tenant that moved
+    down_s_max: float = 0.0  # a database, from its kill until every replica served its tenants again
     looks: int = 0  # at who serves a tenant that moves
     checks: int = 0
     failed: dict[str, Counter[str]] = field(default_factory=dict)  # calls by what excuses them, and tenant
@@ -86,7 +87,8 @@ class Report:
         return (
             f"{self.tenants} tenants, {sum(self.calls.values())} calls, {self.acknowledged} acknowledged writes, "
             f"{self.moves} moves ({self.moves_tried_again} tried again; writes waited for {self.waited_s_max:.1f} s), "
-            f"{sum(self.kills.values())} kills ({', '.join(f'{n} {who}' for who, n in sorted(self.kills.items()))}), "
+            f"{sum(self.kills.values())} kills ({', '.join(f'{n} {who}' for who, n in sorted(self.kills.items()))}; "
+            f"a database was down for {self.down_s_max:.0f} s at most), "
             f"failed: {failed or 'none'}; {len(self.unexcused)} unexcused, {len(self.losses)} losses, "
             f"{len(self.misplaced)} misplaced, {len(self.broken)} broken, {len(self.faults)} faults, "
             f"in {self.seconds:.0f} s with seed {self.seed}"
@@ -94,7 +96,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON wants it."""
-        return {**asdict(self), "ok": not self.problems}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"ok": not self.problems}
 
 
 class Soak:
@@ -318,6 +320,8 @@ class Soak:
             name = self._random.choice(NAMES)
             self.report.kills[name or "home"] += 1
             await self._stack.kill_database(name, self._random.choice((0.0, self._random.uniform(0, 5))))
+            down = self._stack.downs[name][-1]
+            self.report.down_s_max = max(self.report.down_s_max, down.until - down.since)
 
     async def _killing_services(self) -> None:
         while await self._pause(3, 8):

@@ -16,6 +16,7 @@ from uuid import UUID
 import psycopg
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import DeadlineExceeded, NotFound, Unavailable
 from service_runtime.databases import Databases
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.postgres import HOME
@@ -30,7 +31,7 @@ from tests.soak.stack import INVARIANTS
 
 NAMES = (HOME, "east", "west")
 _STAYS = {"access.residence", "access.move", "access.api_key", "access.context_key"}
-_NOTICED_S = 5.0  # from its start until the looks of all replicas at its health have found a database again
+_NOBODY = str(UUID(int=1))
 _SWEPT_S = 60.0
 _IS_DOWN = '"event":"database does not serve its tenants"'  # which is so while one is killed
 
@@ -78,6 +79,7 @@ class Stack:
         self.services = services
         self.tenants: list[Tenant] = []
         self.services_killed: list[float] = []  # when
+        self.keys: dict[str, str] = {}  # of one tenant in each database, who is not moved
         self.downs: dict[str, list[Window]] = {name: [] for name in databases}
         self.administration = Databases(
             databases[HOME].server.admin_url, {name: databases[name].server.admin_url for name in NAMES[1:]}
@@ -91,7 +93,25 @@ class Stack:
         await self.databases[name].stop(breakable.KILLED)
         await asyncio.sleep(down_s)
         await self.databases[name].start()
-        down.until = time.monotonic() + _NOTICED_S
+        await asyncio.gather(*(self._until_it_serves(service, name) for service in self.services))
+        down.until = time.monotonic()
+
+    async def _until_it_serves(self, service: Service, name: str) -> None:
+        """Wait until a replica has found a database again, and answers two calls of a tenant there."""
+        client = AsyncEntityClient if service.module == "entity_service" else AsyncContextClient
+        async with client(service.address, api_key=self.keys[name], retries=0, timeout_s=5) as calling:
+            answered = 0
+            while answered < 2 and service.is_running:  # one that begins anew connects anew
+                try:
+                    if isinstance(calling, AsyncEntityClient):
+                        await calling.get_node(_NOBODY)
+                    else:
+                        await calling.fetch_wm_record(_NOBODY)
+                except NotFound:
+                    answered += 1
+                except (Unavailable, DeadlineExceeded):
+                    answered = 0
+                    await asyncio.sleep(0.1)
 
     async def kill_service(self, service: Service, down_s: float) -> None:
         """Kill a replica, and start it again after a while."""
@@ -101,10 +121,11 @@ class Stack:
         await service.start(until="liveness")
 
     async def until_serving(self) -> None:
-        """Wait until every replica is ready, and has noticed that all databases answer."""
+        """Wait until every replica is ready, and serves the tenants of all databases."""
         await asyncio.gather(*(service.until_serving() for service in self.services))
-        noticed = max((down.until for downs in self.downs.values() for down in downs), default=0.0)
-        await asyncio.sleep(max(0.0, noticed - time.monotonic()))
+        await asyncio.gather(
+            *(self._until_it_serves(service, name) for service in self.services for name in self.databases)
+        )
 
     def begin(self, *arguments: str) -> tuple[Popen[bytes], Path]:
         """Begin a command of an operator: `context-service tenants …`; what it says is in the file."""
@@ -257,6 +278,10 @@ async def running(folder: Path, *, tenants: int) -> AsyncIterator[Stack]:
                 services.append(service)
         await asyncio.gather(*(service.start() for service in services))
         keys = KeyAdministration(databases[HOME].server.admin_url)
+        for lives_in in NAMES:
+            name = f"stays-{lives_in or 'home'}"
+            await asyncio.to_thread(stack.administration.add_tenant, name, database=lives_in)
+            stack.keys[lives_in] = keys.create(NewKey(tenant=name, subject="soak", scopes=("read",)))
         for number in range(tenants):
             name, lives_in = f"tenant-{number}", NAMES[number % len(NAMES)]
             await asyncio.to_thread(stack.administration.add_tenant, name, database=lives_in)
