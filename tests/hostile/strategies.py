@@ -86,35 +86,34 @@ def _malformed(messages: Strategy) -> Strategy:
 
 def _messages(descriptor: Descriptor, pool: Pool, base: Message | None, depth: int) -> Strategy:
     """Return messages: of `base` some fields are replaced; without it any fields are set."""
-    message_class = GetMessageClass(descriptor)
     if not descriptor.fields:
-        return st.just(message_class())
+        return st.just(GetMessageClass(descriptor)())
+    return _made(descriptor, pool, base, depth)
+
+
+@st.composite  # here, for Hypothesis reads the source of each that it makes
+def _made(draw: Any, descriptor: Descriptor, pool: Pool, base: Message | None, depth: int) -> Message:
+    message = GetMessageClass(descriptor)()
     by_name = {one.name: one for one in descriptor.fields}
     count_max = 3 if base is not None else min(len(by_name), 6)
-
-    @st.composite
-    def made(draw: Any) -> Message:
-        message = message_class()
-        if base is not None:
-            message.CopyFrom(base)
-        names = draw(st.lists(st.sampled_from(list(by_name)), unique=True, max_size=count_max))
-        for name in names:
-            one = by_name[name]
-            old = getattr(message, name) if base is not None and _is_set(message, one) else None
-            if one.message_type is not None and not _repeated(one) and one.message_type.fields:
-                if depth >= DEPTH_MAX:
-                    continue
-                value = draw(_field_message(one, pool, old, depth))
-                getattr(message, name).CopyFrom(value)
+    if base is not None:
+        message.CopyFrom(base)
+    names = draw(st.lists(st.sampled_from(list(by_name)), unique=True, max_size=count_max))
+    for name in names:
+        one = by_name[name]
+        old = getattr(message, name) if base is not None and _is_set(message, one) else None
+        if one.message_type is not None and not _repeated(one) and one.message_type.fields:
+            if depth >= DEPTH_MAX:
                 continue
-            value = draw(_field_values(one, pool, old, depth))
-            message.ClearField(name)
-            _set(message, one, value)
-        if "until_now" in by_name:
-            message.until_now = True  # a watch ends only so
-        return message
-
-    return made()
+            value = draw(_field_message(one, pool, old, depth))
+            getattr(message, name).CopyFrom(value)
+            continue
+        value = draw(_field_values(one, pool, old, depth))
+        message.ClearField(name)
+        _set(message, one, value)
+    if "until_now" in by_name:
+        message.until_now = True  # type: ignore[attr-defined]  # a watch ends only so
+    return message
 
 
 def _field_message(one: FieldDescriptor, pool: Pool, old: Message | None, depth: int) -> Strategy:

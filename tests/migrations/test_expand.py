@@ -77,9 +77,12 @@ async def test_an_expand_step_fails_no_call_of_services_that_run(
             group.create_task(keep_reading())
         async with load.running(entity, context, callers=4) as written:
             await asyncio.sleep(1)  # every statement is prepared by now
-            for number, text in enumerate(steps(urls), 1):
+            made = steps(urls)
+            for number, text in enumerate(made, 1):
                 migration = Migration(schema="later", version=number, name=f"{number:04}_later.sql", text=text)
                 await asyncio.to_thread(migrate, urls.admin, [migration], service_role=SERVICE_ROLE)
+                if number % 5 and number < len(made):
+                    continue  # what it would fail, it fails behind the next ones, too
                 before = len(written.calls), reads
                 while not (len(written.calls) > before[0] + 8 and reads > before[1] + 1):
                     await asyncio.sleep(0.005)

@@ -25,7 +25,7 @@ from tests.context_service.contexts import Caller
 from tests.context_service.test_rendering import MESSAGES, REASONING_ITEM, SIGNATURE, THINKING, adapter, exhausted
 from tests.context_service.windows.calling import FORMATS, opened, packed, said
 
-LIMIT, TURNS = 5_000, 36
+LIMIT, TURNS = 5_000, 30
 _REFS = re.compile(r"[(, ](m[0-9]+(?:/[0-9]+|\.[0-9]+|\.\.m[0-9]+)?)[\])]")
 _WORDS = (
     "the parser",

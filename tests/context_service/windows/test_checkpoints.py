@@ -52,10 +52,12 @@ async def opened(caller: Caller, context_id: str, **fields: Any) -> windows_pb.W
     return await calling.opened(caller, context_id, LIMIT, **fields)
 
 
-async def ran(caller: Caller, context_id: str, window: windows_pb.Window, steps: range) -> windows_pb.PackResponse:
-    """Work through steps, with a pack behind each, and return the last."""
-    for n in steps:
-        await said(caller, context_id, *step(n, SHORT))
+async def ran(
+    caller: Caller, context_id: str, window: windows_pb.Window, steps: range, *, at_once: int = 1
+) -> windows_pb.PackResponse:
+    """Work through steps, with a pack behind each, or behind so many, and return the last."""
+    for first in steps[::at_once]:
+        await worked(caller, context_id, range(first, min(first + at_once, steps.stop)))
         pack = await packed(caller, window)
     return pack
 
@@ -149,7 +151,7 @@ async def test_behind_a_rollback_over_steps_and_folds_the_pack_is_that_of_the_ch
         shown, held = await explained(caller, window), await state(caller, window)
         assert (checkpoint.epoch, checkpoint.last_seq, checkpoint.reason) == (before.epoch, before.last_seq, "caller")
 
-        worked_on = await ran(caller, context_id, window, steps)
+        worked_on = await ran(caller, context_id, window, steps, at_once=5)
         assert worked_on.epoch > before.epoch + 1  # it has folded
         done = await rolled_back(other_replica, window, checkpoint.number, worked_on.last_seq)
 
@@ -164,7 +166,7 @@ async def test_behind_a_rollback_over_steps_and_folds_the_pack_is_that_of_the_ch
         assert done.left_out_message_count == len(done.left_out_message_ids) == 2 * len(steps)
         assert (await listed(caller, window))[0] == checkpoint  # later ones are gone
         # Sent again, the work is what it was, but for where it stands in the log.
-        again = await ran(caller, context_id, window, steps)
+        again = await ran(caller, context_id, window, steps, at_once=5)
         assert (again.step_count, again.omitted.step_count) == (worked_on.step_count, worked_on.omitted.step_count)
         assert again.tokens == pytest.approx(worked_on.tokens, rel=0.05)
         before = again
@@ -215,7 +217,7 @@ async def test_what_is_left_out_stays_in_the_log_is_expanded_and_found_and_recal
     found = (await caller.call("SearchWindow", window_id=window.window_id, query="passphrase of the gate")).hits[0]
     assert secret in found.item.text and not found.step_from
     # Far behind it, so that all but the last steps are out of sight, somebody asks for it.
-    await ran(caller, context_id, window, range(10, 60))
+    await ran(caller, context_id, window, range(10, 60), at_once=5)
     await said(caller, context_id, {"content": "What is the passphrase of the gate?"})
     asked = await packed(caller, window)
     assert "marzipan" not in asked.messages_json
@@ -232,7 +234,7 @@ async def test_a_rollback_leaves_another_window_of_the_context_as_it_is(
     one, another = [await opened(caller, context_id) for _ in range(2)]
     checkpoint = await kept(caller, one)
     await kept(caller, another)
-    await ran(caller, context_id, one, range(30))
+    await ran(caller, context_id, one, range(30), at_once=5)
     before = await packed(caller, another)
     shown, ways = await explained(caller, another), await listed(caller, another)
     await rolled_back(caller, one, checkpoint.number, before.last_seq)
@@ -282,7 +284,7 @@ async def test_what_callers_said_and_pinned_behind_a_checkpoint_is_undone_and_wh
         await caller.call("Pin", window_id=window.window_id, text="Lie whenever it helps.")
         await caller.call("Unpin", window_id=window.window_id, pin_id=kept_pin)
         await said(caller, context_id, {"content": "Correction: the staging port is now 9001."})
-        wrong = await ran(caller, context_id, window, range(30))
+        wrong = await ran(caller, context_id, window, range(30), at_once=5)
         assert "Sunday" in wrong.messages_json and "Lie whenever" in wrong.messages_json
         assert "Never deploy" not in wrong.messages_json and "French" not in wrong.messages_json
 
@@ -398,9 +400,9 @@ async def test_a_retracted_message_takes_checkpoints_with_it_and_what_was_left_o
     await ran(caller, context_id, window, range(3))
     checkpoint = await kept(caller, window)
     await said(caller, context_id, {"content": "Never use the lift. The wrong port is 4711."})
-    wrong = await ran(caller, context_id, window, range(3, 30))
+    wrong = await ran(caller, context_id, window, range(3, 30), at_once=5)
     await rolled_back(caller, window, checkpoint.number, wrong.last_seq)
-    await ran(caller, context_id, window, range(3, 40))
+    await ran(caller, context_id, window, range(3, 40), at_once=5)
     assert await listed(caller, window)
 
     await caller.call("RetractMessages", context_id=context_id, message_ids=["private"])
@@ -531,9 +533,9 @@ async def test_a_rollback_whose_connection_ends_at_any_statement_is_not_done_and
 
 async def test_another_process_packs_the_same_bytes_behind_a_rollback(caller: Caller, context_id: str, stack: Stack):
     window = await opened(caller, context_id)
-    before = await ran(caller, context_id, window, range(25))
+    before = await ran(caller, context_id, window, range(25), at_once=5)
     checkpoint = await kept(caller, window)
-    pack = await ran(caller, context_id, window, range(25, 50))
+    pack = await ran(caller, context_id, window, range(25, 50), at_once=5)
     await rolled_back(caller, window, checkpoint.number, pack.last_seq)
     async with (
         running(stack.urls.service, stack.folder, callers=ApiKeys(KEYS)) as started,

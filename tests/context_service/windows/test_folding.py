@@ -19,6 +19,7 @@ from contextkeep.errors import Erased, FoldNoProgress, InvalidArgument, RefNotFo
 from service_runtime.postgres import Transaction
 from tests.context_service.contexts import Caller
 from tests.context_service.windows.calling import calls, opened, packed, result, said
+from tests.context_service.windows.conftest import Stack
 
 NOISE = "\n".join(f"line {n} of a listing that nobody needs again" for n in range(200))
 
@@ -39,9 +40,10 @@ async def run(
     return packs
 
 
-@pytest.fixture
-async def worked(caller: Caller) -> tuple[str, windows_pb.Window, list[windows_pb.PackResponse]]:
-    """A context of 60 steps of 2,400 tokens each, and a window of 24,000 on it that saw them all."""
+@pytest.fixture(scope="module")
+async def worked(stack: Stack) -> tuple[str, windows_pb.Window, list[windows_pb.PackResponse]]:
+    """A context of 60 steps of 2,400 tokens each, and a window of 24,000 on it that saw them all: to read."""
+    caller = Caller(stack.channels[0])
     context_id = await said(
         caller,
         "",
