@@ -627,7 +627,8 @@ async def test_what_is_recalled_fits_an_answer_and_says_what_it_leaves_out(conte
 
 async def test_a_pack_is_read_page_by_page_and_loses_nothing(context: AsyncContextClient):
     """Whoever's format it has; what is appended between two pages changes nothing of the first."""
-    said = [MessageInput(f"{n} " + "é stripes\n" * 1_500, role="assistant" if n % 2 else "user") for n in range(12)]
+    lines = ("é stripes " * 30 + "\n") * 50
+    said = [MessageInput(f"{n} {lines}", role="assistant" if n % 2 else "user") for n in range(12)]
     context_id = (await context.append_messages(said))[0].context_id
     for message_format in ("openai", "openai_responses", "anthropic", "gemini"):
         window = await context.open_window(
