@@ -69,6 +69,7 @@ async def test_an_expand_step_fails_no_call_of_services_that_run(
                 async with await context.get_blob(file) as reader:
                     assert b"".join([part async for part in reader]) == b"a file"
                 reads += 1
+                await asyncio.sleep(0.02)  # as who writes beside it: else these three take all the CPU there is
             except ContextKeepError as error:
                 failed.append(str(error))
 
