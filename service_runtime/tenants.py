@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from contextkeep.errors import FailedPrecondition
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database, Tenant
 
-_LIVES_ELSEWHERE = "SELECT database FROM access.tenant WHERE name = %s AND database IS NOT NULL"
 _NAMED = "SELECT id FROM access.tenant WHERE name = %s"
 
 
@@ -44,13 +42,3 @@ async def tenant_named(database: Database, name: str) -> Tenant:
     for row in await database.untenanted(_NAMED, (name,)):
         return database.tenant(row.id)
     raise NoSuchTenant(f"there is no tenant {name!r}; `tenants list` shows them")
-
-
-async def require_at_home(database: Database, name: str) -> None:
-    """Refuse a tenant who lives in another database than the home.
-
-    Raises:
-        FailedPrecondition: it does.
-    """
-    for row in await database.untenanted(_LIVES_ELSEWHERE, (name,)):
-        raise FailedPrecondition(f"{name!r} lives in {row.database}: `context-service tenants limits` sets it")

@@ -270,31 +270,6 @@ END;
 
 ALTER FUNCTION context.let_go_of_records(record_ids uuid[]) OWNER TO contextkeep_owner;
 
-CREATE FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) RETURNS TABLE(id uuid, name text, created_at timestamp with time zone, records bigint, size_bytes bigint, records_max bigint, bytes_max bigint, blob_bytes_max bigint, content_bytes_max bigint)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-BEGIN
-    PERFORM access.check_operator(asking_id);
-    RETURN QUERY
-    SELECT t.id, t.name, t.created_at, coalesce(u.records, 0), coalesce(u.size_bytes, 0), l.records_max, l.bytes_max,
-        l.blob_bytes_max, l.content_bytes_max
-    FROM (
-        SELECT a.id, a.name, a.created_at FROM access.tenant a
-        WHERE (behind_id IS NULL OR a.id > behind_id) AND (of_name IS NULL OR a.name = of_name)
-        ORDER BY a.id LIMIT rows_max
-    ) t
-    LEFT JOIN context.tenant_limit l ON l.tenant_id = t.id
-    LEFT JOIN LATERAL (
-        SELECT sum(s.records)::bigint AS records, sum(s.size_bytes)::bigint AS size_bytes
-        FROM context.tenant_usage s WHERE s.tenant_id = t.id
-    ) u ON true
-    ORDER BY t.id;
-END
-$$;
-
-ALTER FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) OWNER TO contextkeep_owner;
-
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -338,20 +313,24 @@ CREATE FUNCTION context.owed_work(asking_id uuid) RETURNS TABLE(kind text, owed 
 BEGIN
     PERFORM access.check_operator(asking_id);
     RETURN QUERY
-    SELECT o.topic, count(*), count(*) FILTER (WHERE o.last_error <> ''), min(o.created_at), coalesce(max(o.last_error), '')
-    FROM context.outbox o GROUP BY o.topic
-    UNION ALL
-    SELECT 'records of messages', count(*), count(*) FILTER (WHERE r.attempts > 0), min(r.created_at), coalesce(max(r.detail), '')
-    FROM context.message_record r WHERE r.state = 'PENDING' HAVING count(*) > 0
-    UNION ALL
-    SELECT 'erasures', count(*), 0::bigint, min(e.created_at), '' FROM context.erasure e WHERE e.finished_at IS NULL
-    HAVING count(*) > 0
-    UNION ALL
-    SELECT 'erasures of subjects', count(*), 0::bigint, min(s.created_at), '' FROM context.subject_erasure s
-    WHERE s.finished_at IS NULL HAVING count(*) > 0
-    UNION ALL
-    SELECT 'bytes to remove', count(*), 0::bigint, min(b.created_at), '' FROM context.blob b
-    WHERE b.state IN ('writing', 'deleting') AND b.due_at < now() HAVING count(*) > 0;
+    SELECT w.kind, sum(w.owed)::bigint, sum(w.failed)::bigint, min(w.oldest_at), max(w.last_error)
+    FROM (
+        SELECT o.tenant_id, o.topic AS kind, count(*) AS owed, count(*) FILTER (WHERE o.last_error <> '') AS failed,
+            min(o.created_at) AS oldest_at, max(o.last_error) AS last_error
+        FROM context.outbox o GROUP BY o.tenant_id, o.topic
+        UNION ALL
+        SELECT r.tenant_id, 'records of messages', count(*), count(*) FILTER (WHERE r.attempts > 0), min(r.created_at),
+            coalesce(max(r.detail), '')
+        FROM context.message_record r WHERE r.state = 'PENDING' GROUP BY r.tenant_id
+        UNION ALL
+        SELECT e.tenant_id, 'erasures', count(*), 0, min(e.created_at), ''
+        FROM context.erasure e WHERE e.finished_at IS NULL GROUP BY e.tenant_id
+        UNION ALL
+        SELECT b.tenant_id, 'bytes to remove', count(*), 0, min(b.created_at), ''
+        FROM context.blob b WHERE b.state IN ('writing', 'deleting') AND b.due_at < now() GROUP BY b.tenant_id
+    ) w
+    WHERE access.lives_here(w.tenant_id)
+    GROUP BY w.kind;
 END
 $$;
 
@@ -390,6 +369,33 @@ $$;
 
 ALTER FUNCTION context.passage_in_bounds(context_id uuid, ancestors uuid[], graph_name text, agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.put_tenant_limits(of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    of_tenant CONSTANT uuid := (SELECT t.id FROM access.tenant t WHERE t.name = of_name);
+BEGIN
+    -- Whoever moves the tenant waits for this transaction; if it is leaving, nothing is written (service_runtime/postgres/tenant.py).
+    PERFORM pg_advisory_xact_lock_shared(1634493815, uuid_hash(of_tenant));
+    IF of_tenant IS NULL OR NOT access.lives_here(of_tenant) THEN
+        RETURN false;
+    END IF;
+    PERFORM access.enter(of_tenant);
+    INSERT INTO context.tenant_limit AS l (tenant_id, records_max, bytes_max, blob_bytes_max, content_bytes_max)
+    VALUES (of_tenant, new_records_max, new_bytes_max, new_blob_bytes_max, new_content_bytes_max)
+    ON CONFLICT (tenant_id) DO UPDATE SET
+        records_max = CASE WHEN 'records_max' = ANY (changed) THEN excluded.records_max ELSE l.records_max END,
+        bytes_max = CASE WHEN 'bytes_max' = ANY (changed) THEN excluded.bytes_max ELSE l.bytes_max END,
+        blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (changed) THEN excluded.blob_bytes_max ELSE l.blob_bytes_max END,
+        content_bytes_max = CASE WHEN 'content_bytes_max' = ANY (changed) THEN excluded.content_bytes_max
+            ELSE l.content_bytes_max END;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION context.put_tenant_limits(of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -417,14 +423,16 @@ BEGIN
         UPDATE context.message_record r SET due_at = now(), attempts = 0
         FROM (
             SELECT f.tenant_id, f.context_id, f.seq, f.part FROM context.message_record f
-            WHERE f.state = 'PENDING' AND f.attempts > 0 LIMIT 10000 FOR UPDATE SKIP LOCKED
+            WHERE f.state = 'PENDING' AND f.attempts > 0 AND access.lives_here(f.tenant_id)
+            LIMIT 10000 FOR UPDATE SKIP LOCKED
         ) f
         WHERE (r.tenant_id, r.context_id, r.seq, r.part) = (f.tenant_id, f.context_id, f.seq, f.part);
     ELSE
         UPDATE context.outbox o SET due_at = now(), attempts = 0
         FROM (
             SELECT f.tenant_id, f.id FROM context.outbox f
-            WHERE f.topic = of_kind AND f.last_error <> '' LIMIT 10000 FOR UPDATE SKIP LOCKED
+            WHERE f.topic = of_kind AND f.last_error <> '' AND access.lives_here(f.tenant_id)
+            LIMIT 10000 FOR UPDATE SKIP LOCKED
         ) f
         WHERE o.tenant_id = f.tenant_id AND o.id = f.id;
     END IF;
@@ -520,16 +528,9 @@ CREATE FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, changed 
     AS $$
 BEGIN
     PERFORM access.check_operator(asking_id);
-    INSERT INTO context.tenant_limit AS l (tenant_id, records_max, bytes_max, blob_bytes_max, content_bytes_max)
-    SELECT t.id, new_records_max, new_bytes_max, new_blob_bytes_max, new_content_bytes_max
-    FROM access.tenant t WHERE t.name = of_name
-    ON CONFLICT (tenant_id) DO UPDATE SET
-        records_max = CASE WHEN 'records_max' = ANY (changed) THEN excluded.records_max ELSE l.records_max END,
-        bytes_max = CASE WHEN 'bytes_max' = ANY (changed) THEN excluded.bytes_max ELSE l.bytes_max END,
-        blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (changed) THEN excluded.blob_bytes_max ELSE l.blob_bytes_max END,
-        content_bytes_max = CASE WHEN 'content_bytes_max' = ANY (changed) THEN excluded.content_bytes_max
-            ELSE l.content_bytes_max END;
-    RETURN FOUND;
+    RETURN context.put_tenant_limits(
+        of_name, changed, new_records_max, new_bytes_max, new_blob_bytes_max, new_content_bytes_max
+    );
 END
 $$;
 
@@ -574,6 +575,27 @@ END
 $$;
 
 ALTER FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.stored_by(asking_id uuid, of_tenants uuid[]) RETURNS TABLE(id uuid, records bigint, size_bytes bigint, records_max bigint, bytes_max bigint, blob_bytes_max bigint, content_bytes_max bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM access.check_operator(asking_id);
+    RETURN QUERY
+    SELECT t.id, coalesce(u.records, 0), coalesce(u.size_bytes, 0), l.records_max, l.bytes_max, l.blob_bytes_max,
+        l.content_bytes_max
+    FROM unnest(of_tenants) t (id)
+    LEFT JOIN context.tenant_limit l ON l.tenant_id = t.id
+    LEFT JOIN LATERAL (
+        SELECT sum(s.records)::bigint AS records, sum(s.size_bytes)::bigint AS size_bytes
+        FROM context.tenant_usage s WHERE s.tenant_id = t.id
+    ) u ON true
+    WHERE access.lives_here(t.id);
+END
+$$;
+
+ALTER FUNCTION context.stored_by(asking_id uuid, of_tenants uuid[]) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.with_words(words tsvector, more tsvector) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2813,14 +2835,13 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_serv
 REVOKE ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkeep_service;
 
-REVOKE ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION context.list_tenants(asking_id uuid, behind_id uuid, of_name text, rows_max integer) TO contextkeep_service;
-
 REVOKE ALL ON FUNCTION context.number_behind(of_table text, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.number_behind(of_table text, seq bigint) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION context.owed_work(asking_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.owed_work(asking_id uuid) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.put_tenant_limits(of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) TO contextkeep_service;
@@ -2833,6 +2854,9 @@ GRANT ALL ON FUNCTION context.set_tenant_limits(asking_id uuid, of_name text, ch
 
 REVOKE ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.spend_of_run(of_context_id uuid, of_window_id uuid, tokens bigint) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.stored_by(asking_id uuid, of_tenants uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.stored_by(asking_id uuid, of_tenants uuid[]) TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.agent TO contextkeep_service;
 

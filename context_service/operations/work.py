@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_service.operations.operators import key_of
+from context_service.operations.operators import everywhere
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Row
 
 _KIND_CHARS_MAX = 100
 
@@ -18,13 +19,30 @@ _RETRY = "SELECT context.retry_work(%(asking_id)s, %(kind)s) AS retried"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwedWork:
-    """What is owed of a kind."""
+    """What is owed of a kind in a database."""
 
+    database: str  # its name; empty: the home database
     kind: str
     owed: int
     failed: int  # of it: what was tried and is tried again
     oldest_at: datetime
     last_error: str  # of one of those that failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """What is owed, by kind and database."""
+
+    work: Sequence[OwedWork]
+    databases_away: Sequence[str]  # that did not answer: of these it is not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """How much is tried again."""
+
+    count: int
+    databases_away: Sequence[str]  # that did not answer: of these it is nothing
 
 
 class Work:
@@ -33,24 +51,29 @@ class Work:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def owed(self, *, principal: Principal) -> list[OwedWork]:
-        """Return what is owed, by kind.
+    async def owed(self, *, principal: Principal) -> Owed:
+        """Return what is owed.
 
         Raises:
             PermissionDenied: the principal is no operator's key.
         """
-        rows = await self._database.of(principal).at_home().query(_OWED, {"asking_id": key_of(principal)})
-        return [OwedWork(**row._asdict()) for row in rows]
+        answers = await everywhere(self._database, principal, _OWED)
+        work = [OwedWork(database=name, **row._asdict()) for name, rows in answers.items() for row in rows or ()]
+        work.sort(key=lambda one: (one.kind, one.database))
+        return Owed(work=work, databases_away=_away(answers))
 
-    async def retry(self, kind: str, *, principal: Principal) -> int:
-        """Let what has failed of a kind be tried again now, 10,000 at most, and return how much it is.
+    async def retry(self, kind: str, *, principal: Principal) -> Retried:
+        """Let what has failed of a kind be tried again now, 10,000 of each database at most.
 
         Raises:
             PermissionDenied: the principal is no operator's key.
             InvalidArgument: no kind is named.
         """
         check_text("kind", kind, chars_max=_KIND_CHARS_MAX, required=True)
-        parameters = {"asking_id": key_of(principal), "kind": kind}
-        (row,) = await self._database.of(principal).at_home().query(_RETRY, parameters)
-        retried: int = row.retried
-        return retried
+        answers = await everywhere(self._database, principal, _RETRY, {"kind": kind})
+        count = sum([row.retried for rows in answers.values() for row in rows or ()])
+        return Retried(count=count, databases_away=_away(answers))
+
+
+def _away(answers: Mapping[str, Sequence[Row] | None]) -> list[str]:
+    return [name for name, rows in answers.items() if rows is None]

@@ -47,7 +47,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
         self, request: pb.ListBackgroundWorkRequest, context: object
     ) -> pb.ListBackgroundWorkResponse:
         """List what is owed."""
-        owed = await self._work.owed(principal=calls.principal())
+        found = await self._work.owed(principal=calls.principal())
         return pb.ListBackgroundWorkResponse(
             work=[
                 pb.BackgroundWork(
@@ -56,9 +56,11 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
                     failed=one.failed,
                     oldest_at=wire.timestamp(one.oldest_at),
                     last_error=one.last_error,
+                    database=one.database,
                 )
-                for one in owed
-            ]
+                for one in found.work
+            ],
+            databases_away=found.databases_away,
         )
 
     async def RetryBackgroundWork(
@@ -66,7 +68,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
     ) -> pb.RetryBackgroundWorkResponse:
         """Try again what has failed."""
         retried = await self._work.retry(request.kind, principal=calls.principal())
-        return pb.RetryBackgroundWorkResponse(retried=retried)
+        return pb.RetryBackgroundWorkResponse(retried=retried.count, databases_away=retried.databases_away)
 
     async def StartJob(self, request: pb.StartJobRequest, context: object) -> pb.StartJobResponse:
         """Start a job."""
@@ -94,6 +96,8 @@ def _tenant(tenant: StoredTenant) -> pb.Tenant:
         records=tenant.records,
         size_bytes=tenant.size_bytes,
         limits=pb.TenantLimits(**{name: getattr(tenant, name) for name in _LIMITS}),
+        database=tenant.database,
+        is_away=tenant.is_away,
     )
 
 

@@ -45,18 +45,10 @@ INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes) VA
 ON CONFLICT (tenant_id, shard) DO UPDATE SET records = u.records
 """
 
-# `changed` says which of the values are new ones; the others stay.
-_SET_LIMITS = """
-INSERT INTO context.tenant_limit AS l (tenant_id, blob_bytes_max, content_bytes_max, bytes_max, records_max)
-SELECT t.id, %(blob_bytes_max)s, %(content_bytes_max)s, %(bytes_max)s, %(records_max)s
-FROM access.tenant t WHERE t.name = %(name)s AND {lives_here}
-ON CONFLICT (tenant_id) DO UPDATE SET
-    blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (%(changed)s) THEN excluded.blob_bytes_max
-        ELSE l.blob_bytes_max END,
-    content_bytes_max = CASE WHEN 'content_bytes_max' = ANY (%(changed)s) THEN excluded.content_bytes_max
-        ELSE l.content_bytes_max END,
-    bytes_max = CASE WHEN 'bytes_max' = ANY (%(changed)s) THEN excluded.bytes_max ELSE l.bytes_max END,
-    records_max = CASE WHEN 'records_max' = ANY (%(changed)s) THEN excluded.records_max ELSE l.records_max END
+_PUT_LIMITS = """
+SELECT context.put_tenant_limits(
+    %(name)s, %(changed)s, %(records_max)s, %(bytes_max)s, %(blob_bytes_max)s, %(content_bytes_max)s
+)
 """
 
 _LIST_LIMITS = """
@@ -68,14 +60,8 @@ LEFT JOIN (
     SELECT tenant_id, sum(records)::bigint AS records, sum(size_bytes)::bigint AS size_bytes
     FROM context.tenant_usage GROUP BY tenant_id
 ) u ON u.tenant_id = t.id
-WHERE (%(name)s::text IS NULL OR t.name = %(name)s) AND {lives_here}
+WHERE (%(name)s::text IS NULL OR t.name = %(name)s) AND access.lives_here(t.id)
 ORDER BY t.id
-"""
-
-# One of many databases has the tenants who live in it, and at home those of the others, too.
-_LIVES_HERE = """
-t.database IS NULL
-    AND NOT EXISTS (SELECT FROM access.residence r WHERE r.tenant_id = t.id AND r.state IN ('ARRIVING', 'GONE'))
 """
 
 
@@ -229,13 +215,13 @@ class LimitAdministration:
         parameters = {**dict.fromkeys(names), **values, "name": tenant, "changed": list(values)}
         for admin_url in self._admin_urls:
             with administering(admin_url) as connection:
-                connection.execute(_SET_LIMITS.format(lives_here=_LIVES_HERE).encode(), parameters)
+                connection.execute(_PUT_LIMITS.encode(), parameters)
 
     def show(self, tenant: str | None) -> list[ListedLimits]:
         """Return limits and usage of a tenant, or of all."""
         found = []
         for admin_url in self._admin_urls:
             with administering(admin_url, row_factory=namedtuple_row) as connection:
-                rows = connection.execute(_LIST_LIMITS.format(lives_here=_LIVES_HERE).encode(), {"name": tenant})
+                rows = connection.execute(_LIST_LIMITS.encode(), {"name": tenant})
                 found += [ListedLimits(**row._asdict()) for row in rows]
         return found

@@ -63,8 +63,15 @@ CREATE FUNCTION access.check_operator(asking_id uuid) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
-    asking CONSTANT access.api_key := access.asking_key(asking_id);
+    asking access.api_key;
 BEGIN
+    IF EXISTS (SELECT FROM access.this_database) THEN
+        IF coalesce(current_setting('app.operator', true) = asking_id::text, false) THEN
+            RETURN;
+        END IF;
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+    asking := access.asking_key(asking_id);
     IF NOT 'operator' = ANY (asking.scopes) THEN
         RAISE insufficient_privilege USING MESSAGE = 'key refused';
     END IF;
@@ -161,16 +168,18 @@ CREATE FUNCTION access.enter(of_tenant uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    said_state text;
-    said_until timestamptz;
+    does_live_here boolean;
+    leaves_at timestamptz;
 BEGIN
-    SELECT r.state, r.until INTO said_state, said_until FROM access.residence r WHERE r.tenant_id = of_tenant;
-    IF said_state IS NULL AND NOT EXISTS (SELECT FROM access.this_database) OR said_state = 'HERE' THEN
+    -- Both in one statement: between two the tenant may be gone.
+    SELECT access.lives_here(of_tenant), r.until INTO does_live_here, leaves_at
+    FROM (VALUES (of_tenant)) asked (tenant_id) LEFT JOIN access.residence r USING (tenant_id);
+    IF does_live_here AND leaves_at IS NULL THEN
         RETURN of_tenant::text;
-    ELSIF said_state = 'LEAVING' AND (said_until > clock_timestamp() OR current_setting('transaction_read_only') = 'on') THEN
+    ELSIF does_live_here AND (leaves_at > clock_timestamp() OR current_setting('transaction_read_only') = 'on') THEN
         PERFORM set_config('transaction_read_only', 'on', true);
         RETURN of_tenant::text;
-    ELSIF said_state = 'LEAVING' AND access.stay(of_tenant) THEN
+    ELSIF does_live_here AND access.stay(of_tenant) THEN
         RETURN of_tenant::text;
     END IF;
     RAISE SQLSTATE 'CK001' USING MESSAGE = 'the tenant does not live in this database';
@@ -321,6 +330,17 @@ END
 $$;
 
 ALTER FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.lives_here(of_tenant uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(
+        (SELECT r.state IN ('HERE', 'LEAVING') FROM access.residence r WHERE r.tenant_id = of_tenant),
+        NOT EXISTS (SELECT FROM access.this_database)
+    )
+$$;
+
+ALTER FUNCTION access.lives_here(of_tenant uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -618,6 +638,9 @@ GRANT ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, s
 
 REVOKE ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.lives_here(of_tenant uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.lives_here(of_tenant uuid) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) TO contextkeep_service;

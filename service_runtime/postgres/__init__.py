@@ -18,7 +18,7 @@ from service_runtime.postgres.arrays import TextArray, json_rows
 from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, Connection, Row
 from service_runtime.postgres.database import Database
 from service_runtime.postgres.directory import HOME
-from service_runtime.postgres.errors import SchemaBehind
+from service_runtime.postgres.errors import SchemaBehind, lives_elsewhere
 from service_runtime.postgres.half_vectors import take_half_vectors
 from service_runtime.postgres.pool import READY_TIMEOUT_S
 from service_runtime.postgres.roles import UnsafeRole, ask
@@ -39,5 +39,6 @@ __all__ = [
     "UnsafeRole",
     "ask",
     "json_rows",
+    "lives_elsewhere",
     "take_half_vectors",
 ]

@@ -27,6 +27,7 @@ from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, Lend, Residenc
 _log = logging.getLogger("postgres")
 
 _TENANTS_AT_ONCE = 1_000
+_OPERATORS_TIMEOUT_S = 5.0  # that a database takes at most for what operators ask of all: one that hangs holds up none
 _TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
 _ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
 
@@ -140,6 +141,30 @@ class Database:
             residence=self._residence if self._are_many else None,
         )
 
+    @property
+    def names(self) -> list[str]:
+        """Names of all databases, the home first."""
+        return list(self._pools)
+
+    def operating(self, principal: Principal, name: str) -> Tenant:
+        """Return the door to one database for what operators do for all tenants, by functions of the owner.
+
+        The home database sees for itself whether the key may. The others have no keys, and are told for which one it
+        is, as they are told of tenants: whoever comes here for one of these has asked the home first.
+
+        Raises:
+            Unavailable: it did not answer when its health was last looked at, or is none of those that we know.
+        """
+        if name == HOME:
+            return self.of(principal).at_home()
+        pool = self._pools.get(name)
+        if pool is None:
+            raise _not_named(name)
+        if not pool.answers:
+            raise unavailable()
+        lend = partial(pool.connection, timeout_s=_OPERATORS_TIMEOUT_S)
+        return Tenant(lend, principal.tenant_id, operator=str(principal.key_id or ""))
+
     async def untenanted(
         self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
     ) -> list[Row]:
@@ -234,13 +259,15 @@ class Database:
         named = await self._directory.database_of(tenant_id)
         pool = self._pools.get(named)
         if pool is None:
-            raise Unavailable(
-                f"the tenant's database, {named}, is not in DATABASE_URLS of this process", dependency="postgres"
-            )
+            raise _not_named(named)
         if not pool.answers and named != HOME:
             raise unavailable()  # at once: health finds out when it answers again
         async with pool.connection() as connection:
             yield connection
+
+
+def _not_named(name: str) -> Unavailable:
+    return Unavailable(f"the tenant's database, {name}, is not in DATABASE_URLS of this process", dependency="postgres")
 
 
 def _answers(pool: Pool) -> float:

@@ -65,9 +65,7 @@ def translated(error: BaseException) -> Exception | None:
         case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
             return _behind()
         case psycopg.DatabaseError() if error.sqlstate == _NOT_HERE:
-            return LivesElsewhere(
-                "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
-            )
+            return lives_elsewhere()
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")
         case pg.ProgramLimitExceeded():
@@ -90,6 +88,13 @@ def translated(error: BaseException) -> Exception | None:
 def _behind() -> SchemaBehind:
     return SchemaBehind(
         "the database lacks what this version needs: run `migrate`", dependency="postgres", retry_after_s=RETRY_AFTER_S
+    )
+
+
+def lives_elsewhere() -> LivesElsewhere:
+    """Return the error of a tenant whom a database does not serve, and who was looked for."""
+    return LivesElsewhere(
+        "the tenant is on its way to another database", dependency="postgres", retry_after_s=RETRY_AFTER_S
     )
 
 

@@ -62,6 +62,7 @@ _MORE = {
     "bounds": ", set_config('app.bounds', %(bounds)s, true) AS bounds",
     "subject": ", set_config('app.subject', %(subject)s, true) AS subject",
     "context": ", set_config('app.context', %(context)s, true) AS context",
+    "operator": ", set_config('app.operator', %(operator)s, true) AS operator",
 }
 _TURN_TO = "SELECT set_config('app.context', %s, true) AS context"
 _ALL = "*"  # no id of a context, and no subject: those begin with "="
@@ -107,6 +108,7 @@ class Tenant:
         bounds: `Principal.bounds`: which of them. Empty: all.
         subject: "=" and the id of the user for whom it is, who may be nobody. Empty: of what belongs to users, nothing.
         context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
+        operator: The id of the key for whom functions of operators are called, in a database that has no keys.
         sees_all_subjects: Runs statements that are `Across` users.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
         residence: None: there is one database, and nobody to ask whether the tenant lives in it.
@@ -120,6 +122,7 @@ class Tenant:
         bounds: str = "",
         subject: str = "",
         context: str = "",
+        operator: str = "",
         sees_all_subjects: bool = False,
         gives_way: bool = False,
         residence: Residence | None = None,
@@ -127,7 +130,7 @@ class Tenant:
         self._lend = lend
         self.tenant_id = tenant_id
         self.bounds = bounds
-        self._said = {"bounds": bounds, "subject": subject, "context": context}
+        self._said = {"bounds": bounds, "subject": subject, "context": context, "operator": operator}
         self._sees_all_subjects = sees_all_subjects
         self._gives_way = gives_way
         self._residence = residence

@@ -108,9 +108,9 @@ async def test_what_failed_is_tried_again_and_what_did_not_is_left_alone(
             " FROM unnest(ARRAY['it is away', '']) AS error"
         )
         work = Work(database)
-        (owed,) = [one for one in await work.owed(principal=operator) if one.kind == "index"]
+        (owed,) = [one for one in (await work.owed(principal=operator)).work if one.kind == "index"]
         assert (owed.owed, owed.failed, owed.last_error) == (2, 1, "it is away")
-        assert await work.retry("index", principal=operator) == 1
+        assert (await work.retry("index", principal=operator)).count == 1
         rows = connection.execute("SELECT attempts, due_at <= now(), last_error FROM context.outbox ORDER BY 1")
         assert rows.fetchall() == [(0, True, "it is away"), (7, False, "")]
 

@@ -41,6 +41,7 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Any]
     empty: str = "There is nothing here."  # and what to do
+    lacks: str = ""  # what is not among the rows, and why
     limit: int = 0  # rows that were asked for; 0: these are all
     has_more: bool = False  # there are rows behind the limit
 

@@ -62,11 +62,17 @@ async def tenants(visit: Visit) -> Response:
 
 
 def _limit(name: str) -> Column:
-    return Column(name=name.replace("_", " ") + " at most", value=lambda one: getattr(one.limits, f"{name}_max"))
+    return Column(name=name.replace("_", " ") + " at most", value=lambda one: getattr(one.limits, f"{name}_max", None))
+
+
+def _database(tenant: Tenant) -> str:
+    name = tenant.database or "home"
+    return f"{name}, which does not answer" if tenant.is_away else name
 
 
 _TENANTS = (
     Column(name="tenant", value=lambda one: one.name),
+    Column(name="database", value=_database),
     Column(name="records", value=lambda one: one.records, kind="number"),
     Column(name="size", value=lambda one: one.size_bytes, kind="size"),
     *(_limit(name) for _, name, _ in LIMITS),
@@ -110,10 +116,8 @@ async def work(visit: Visit) -> Response:
         work=owed.value,
         jobs=jobs,
         job_table=jobs.value,
-        failed=[one.kind for one in owed.value.rows if one.failed] if owed.value else [],
-        code=code.Code(
-            python=code.python_each("context", "list_background_work"), shell=code.shell("operator", "work")
-        ),
+        failed=sorted({one.kind for one in owed.value.rows if one.failed}) if owed.value else [],
+        code=code.Code(python=code.python("context", "list_background_work"), shell=code.shell("operator", "work")),
         retry_code=code.Code(
             python=code.python("context", "retry_background_work", "index"),
             shell=code.shell("operator", "retry", "index"),
@@ -171,8 +175,9 @@ async def job(visit: Visit) -> Response:
 async def retry(visit: Visit) -> Response:
     """Try again now what has failed of a kind."""
     kind = str((await visit.form()).get("kind", ""))
-    retried = await visit.context.retry_background_work(kind)
-    return visit.redirect("/access/work", f"{retried:,} of {kind} are tried again now.")
+    done = await visit.context.retry_background_work(kind)
+    away = f" Nothing in {', '.join(done.databases_away)}, which does not answer." if done.databases_away else ""
+    return visit.redirect("/access/work", f"{done.retried:,} of {kind} are tried again now.{away}")
 
 
 async def start(visit: Visit) -> Response:

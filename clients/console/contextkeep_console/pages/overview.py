@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from contextkeep import BackgroundWork, Context, ContextProvider, GraphCount, QueryAnswer, RecentCalls
+from contextkeep import Context, ContextProvider, GraphCount, QueryAnswer, RecentCalls
 from contextkeep_console import charts, code
 from contextkeep_console.health import health
 from contextkeep_console.pages.contexts import columns as context_columns
@@ -25,8 +25,10 @@ _WORK = (
     Column(name="owed", value=lambda one: one.owed, kind="number"),
     Column(name="failed", value=lambda one: one.failed, kind="number"),
     Column(name="since", value=lambda one: one.oldest_at, kind="time"),
+    Column(name="database", value=lambda one: one.database or "home", is_minor=True),
     Column(name="what failed", value=lambda one: one.last_error, kind="prose", is_minor=True),
 )
+_NOTHING_OWED = "Nothing is owed: all that was written is indexed, and what was deleted is gone."
 _GRAPHS = (
     Column(
         name="graph",
@@ -168,13 +170,15 @@ async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
 
 async def owed(visit: Visit) -> Table:
     """Return what is owed in the background; only operators may know."""
-    rows: list[BackgroundWork] = await visit.context.list_background_work()
+    found = await visit.context.list_background_work()
+    away = ", ".join(found.databases_away)
     return Table(
         name="work",
         title="Owed in the background",
         columns=_WORK,
-        rows=rows,
-        empty="Nothing is owed: all that was written is indexed, and what was deleted is gone.",
+        rows=found.work,
+        lacks=f"These databases do not answer, and what is owed there is not known: {away}." if away else "",
+        empty="Nothing is owed elsewhere." if away else _NOTHING_OWED,
     )
 
 

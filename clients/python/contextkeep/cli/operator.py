@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from contextkeep.cli._base import Session, command, limit_option
-from contextkeep.cli._output import Output
+from contextkeep.cli._output import Format, Output
 from contextkeep.values import JobKind
 
-_TENANT = ("name", "records", "size_bytes", "limits", "created_at")
-_WORK = ("kind", "owed", "failed", "oldest_at", "last_error")
+_TENANT = ("name", "database", "is_away", "records", "size_bytes", "limits", "created_at")
+_WORK = ("kind", "database", "owed", "failed", "oldest_at", "last_error")
 _JOB = ("job_id", "kind", "state", "started_at", "finished_at", "progress", "error")
 _UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _DEFAULT = "default"
@@ -46,7 +48,7 @@ def usage(session: Session, output: Output) -> None:
 
 @command(limit_option(), name="tenants", group=operator, example="contextkeep operator tenants")
 def tenants(session: Session, output: Output, *, limit: int) -> None:
-    """List tenants, with what each stores."""
+    """List tenants, with where each lives and what it stores."""
     output.many(session.context.list_tenants(), *_TENANT, limit=limit)
 
 
@@ -70,14 +72,29 @@ def limits(session: Session, output: Output, *, tenant: str, **given: int | str 
 
 @command(name="work", group=operator, example="contextkeep operator work")
 def work(session: Session, output: Output) -> None:
-    """List what is owed behind calls, by kind."""
-    output.many(session.context.list_background_work(), *_WORK)
+    """List what is owed behind calls, by kind and database."""
+    found = session.context.list_background_work()
+    if output.format is Format.JSON:
+        output.one(found)
+    else:
+        output.many(found.work, *_WORK)
+    _end_if_away(found.databases_away, "what is owed there is not known")
 
 
 @command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")
 def retry(session: Session, output: Output, *, kind: str) -> None:
     """Try again now what has failed of a kind."""
-    output.one({"kind": kind, "retried": session.context.retry_background_work(kind)})
+    done = session.context.retry_background_work(kind)
+    output.one({"kind": kind, "retried": done.retried, "databases_away": done.databases_away})
+    _end_if_away(done.databases_away, "nothing is tried again there")
+
+
+def _end_if_away(databases: Sequence[str], meaning: str) -> None:
+    """Say which databases do not answer, and end with 6; if all do, do nothing."""
+    for name in databases:
+        click.echo(f"the database {name} does not answer: {meaning}", err=True)
+    if databases:
+        sys.exit(6)
 
 
 @command(

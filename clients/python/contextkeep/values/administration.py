@@ -137,14 +137,16 @@ class Usage(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Tenant(Value):
-    """A tenant, what it stores, and the limits of its own."""
+    """A tenant, where it lives, what it stores, and the limits of its own."""
 
     tenant_id: str
     name: str
     created_at: datetime
-    records: int = 0
-    size_bytes: int = 0
-    limits: TenantLimits = TenantLimits()
+    database: str = ""  # empty: the home database
+    is_away: bool = False  # its database does not answer: what follows is not known, and None
+    records: int | None = None
+    size_bytes: int | None = None
+    limits: TenantLimits | None = None
 
     @classmethod
     def from_proto(cls, tenant: pb.Tenant) -> Tenant:
@@ -153,21 +155,24 @@ class Tenant(Value):
             tenant_id=tenant.tenant_id,
             name=tenant.name,
             created_at=time_of(tenant.created_at),
-            records=tenant.records,
-            size_bytes=tenant.size_bytes,
-            limits=TenantLimits.from_proto(tenant.limits),
+            database=tenant.database,
+            is_away=tenant.is_away,
+            records=None if tenant.is_away else tenant.records,
+            size_bytes=None if tenant.is_away else tenant.size_bytes,
+            limits=None if tenant.is_away else TenantLimits.from_proto(tenant.limits),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BackgroundWork(Value):
-    """What is owed of a kind behind calls, of all tenants together."""
+    """What is owed of a kind behind calls in a database, of all its tenants together."""
 
     kind: str
     owed: int
     failed: int = 0  # of it: what was tried, and is tried again
     oldest_at: datetime
     last_error: str = ""  # of one of those that failed
+    database: str = ""  # empty: the home database
 
     @classmethod
     def from_proto(cls, work: pb.BackgroundWork) -> BackgroundWork:
@@ -178,7 +183,36 @@ class BackgroundWork(Value):
             failed=work.failed,
             oldest_at=time_of(work.oldest_at),
             last_error=work.last_error,
+            database=work.database,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class OwedWork(Value):
+    """What is owed behind calls, by kind and database."""
+
+    work: tuple[BackgroundWork, ...]
+    databases_away: tuple[str, ...] = ()  # that do not answer: what is owed there is not known
+
+    @classmethod
+    def from_proto(cls, owed: pb.ListBackgroundWorkResponse) -> OwedWork:
+        """Return the value of a message."""
+        return cls(
+            work=tuple(BackgroundWork.from_proto(one) for one in owed.work), databases_away=tuple(owed.databases_away)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RetriedWork(Value):
+    """How much is tried again now."""
+
+    retried: int
+    databases_away: tuple[str, ...] = ()  # that do not answer: nothing is tried again there
+
+    @classmethod
+    def from_proto(cls, retried: pb.RetryBackgroundWorkResponse) -> RetriedWork:
+        """Return the value of a message."""
+        return cls(retried=retried.retried, databases_away=tuple(retried.databases_away))
 
 
 JobKind = Literal["", "sweep", "fsck"]

@@ -198,20 +198,24 @@ class GetUsageResponse(_message.Message):
     def __init__(self, records: _Optional[int] = ..., size_bytes: _Optional[int] = ..., limits: _Optional[_Union[TenantLimits, _Mapping]] = ...) -> None: ...
 
 class Tenant(_message.Message):
-    __slots__ = ("tenant_id", "name", "created_at", "records", "size_bytes", "limits")
+    __slots__ = ("tenant_id", "name", "created_at", "records", "size_bytes", "limits", "database", "is_away")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     LIMITS_FIELD_NUMBER: _ClassVar[int]
+    DATABASE_FIELD_NUMBER: _ClassVar[int]
+    IS_AWAY_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     name: str
     created_at: _timestamp_pb2.Timestamp
     records: int
     size_bytes: int
     limits: TenantLimits
-    def __init__(self, tenant_id: _Optional[str] = ..., name: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., records: _Optional[int] = ..., size_bytes: _Optional[int] = ..., limits: _Optional[_Union[TenantLimits, _Mapping]] = ...) -> None: ...
+    database: str
+    is_away: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., name: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., records: _Optional[int] = ..., size_bytes: _Optional[int] = ..., limits: _Optional[_Union[TenantLimits, _Mapping]] = ..., database: _Optional[str] = ..., is_away: _Optional[bool] = ...) -> None: ...
 
 class ListTenantsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
@@ -246,28 +250,32 @@ class SetTenantLimitsResponse(_message.Message):
     def __init__(self, tenant: _Optional[_Union[Tenant, _Mapping]] = ...) -> None: ...
 
 class BackgroundWork(_message.Message):
-    __slots__ = ("kind", "owed", "failed", "oldest_at", "last_error")
+    __slots__ = ("kind", "owed", "failed", "oldest_at", "last_error", "database")
     KIND_FIELD_NUMBER: _ClassVar[int]
     OWED_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     OLDEST_AT_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    DATABASE_FIELD_NUMBER: _ClassVar[int]
     kind: str
     owed: int
     failed: int
     oldest_at: _timestamp_pb2.Timestamp
     last_error: str
-    def __init__(self, kind: _Optional[str] = ..., owed: _Optional[int] = ..., failed: _Optional[int] = ..., oldest_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_error: _Optional[str] = ...) -> None: ...
+    database: str
+    def __init__(self, kind: _Optional[str] = ..., owed: _Optional[int] = ..., failed: _Optional[int] = ..., oldest_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_error: _Optional[str] = ..., database: _Optional[str] = ...) -> None: ...
 
 class ListBackgroundWorkRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class ListBackgroundWorkResponse(_message.Message):
-    __slots__ = ("work",)
+    __slots__ = ("work", "databases_away")
     WORK_FIELD_NUMBER: _ClassVar[int]
+    DATABASES_AWAY_FIELD_NUMBER: _ClassVar[int]
     work: _containers.RepeatedCompositeFieldContainer[BackgroundWork]
-    def __init__(self, work: _Optional[_Iterable[_Union[BackgroundWork, _Mapping]]] = ...) -> None: ...
+    databases_away: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, work: _Optional[_Iterable[_Union[BackgroundWork, _Mapping]]] = ..., databases_away: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RetryBackgroundWorkRequest(_message.Message):
     __slots__ = ("kind",)
@@ -276,10 +284,12 @@ class RetryBackgroundWorkRequest(_message.Message):
     def __init__(self, kind: _Optional[str] = ...) -> None: ...
 
 class RetryBackgroundWorkResponse(_message.Message):
-    __slots__ = ("retried",)
+    __slots__ = ("retried", "databases_away")
     RETRIED_FIELD_NUMBER: _ClassVar[int]
+    DATABASES_AWAY_FIELD_NUMBER: _ClassVar[int]
     retried: int
-    def __init__(self, retried: _Optional[int] = ...) -> None: ...
+    databases_away: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, retried: _Optional[int] = ..., databases_away: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Job(_message.Message):
     __slots__ = ("job_id", "kind", "state", "started_at", "updated_at", "finished_at", "started_by", "error", "quick", "repair", "progress_json")

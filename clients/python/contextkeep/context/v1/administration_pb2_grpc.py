@@ -160,7 +160,8 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTenants(self, request, context):
-        """Lists all tenants by id, with what each stores and the limits of its own.
+        """Lists all tenants by id, of all databases, with where each lives, what it stores and the limits of its own. Tenants of a database that does not answer
+        are in the list, and said to be away.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
@@ -171,14 +172,15 @@ class AdministrationServicer:
     def SetTenantLimits(self, request, context):
         """Says what a tenant may store: the limits that `update_mask` names, and no others. The services follow within seconds; what it stores already stays.
 
-        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT.
+        Reasons: TENANT_NOT_FOUND (NOT_FOUND), PERMISSION_DENIED, INVALID_ARGUMENT; UNAVAILABLE: the database where it lives does not answer; TENANT_MOVING
+        (UNAVAILABLE).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListBackgroundWork(self, request, context):
-        """Lists what is owed behind calls, by kind, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
+        """Lists what is owed behind calls, by kind and database, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
         said where it belongs, such as `text_error` of a record.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -186,7 +188,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetryBackgroundWork(self, request, context):
-        """Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 at most. Again is harmless.
+        """Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 of each database at most. Again is harmless.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
         """

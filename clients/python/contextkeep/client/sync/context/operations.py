@@ -12,7 +12,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id, LimitChanges
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import administration_pb2 as pb
-from contextkeep.values import BackgroundWork, Job, JobKind, Tenant, Usage
+from contextkeep.values import Job, JobKind, OwedWork, RetriedWork, Tenant, Usage
 
 _KINDS: dict[str, pb.JobKind] = {"sweep": pb.JOB_KIND_SWEEP, "fsck": pb.JOB_KIND_FSCK}
 
@@ -25,7 +25,9 @@ class OperationCalls(Client):
         return Usage.from_proto(self.call("GetUsage", pb.GetUsageRequest(), timeout_s=timeout_s))
 
     def list_tenants(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Tenant, None, None]:
-        """Yield all tenants by id, with what each stores, following the pages.
+        """Yield all tenants by id, with where each lives and what it stores, following the pages.
+
+        Those of a database that does not answer are there, too, and `is_away`.
 
         Args:
             page_size: Tenants of one call; 0: 100.
@@ -53,6 +55,7 @@ class OperationCalls(Client):
 
         Raises:
             TenantNotFound: there is none of this name.
+            Unavailable: the database where it lives does not answer.
             InvalidArgument: none is named, or one can be no limit.
         """
         said = {name: value for name, value in limits.items() if value is not None}
@@ -64,17 +67,17 @@ class OperationCalls(Client):
         response: pb.SetTenantLimitsResponse = self.call("SetTenantLimits", request, timeout_s=timeout_s)
         return Tenant.from_proto(response.tenant)
 
-    def list_background_work(self, *, timeout_s: float | None = None) -> list[BackgroundWork]:
-        """Return what is owed behind calls, by kind, of all tenants together."""
+    def list_background_work(self, *, timeout_s: float | None = None) -> OwedWork:
+        """Return what is owed behind calls, by kind and database, of all tenants together."""
         request = pb.ListBackgroundWorkRequest()
         response: pb.ListBackgroundWorkResponse = self.call("ListBackgroundWork", request, timeout_s=timeout_s)
-        return [BackgroundWork.from_proto(one) for one in response.work]
+        return OwedWork.from_proto(response)
 
-    def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> int:
-        """Let what has failed of a kind be tried again now, 10,000 at most, and return how much it is."""
+    def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> RetriedWork:
+        """Let what has failed of a kind be tried again now, 10,000 of each database at most; how much it is."""
         request = pb.RetryBackgroundWorkRequest(kind=kind)
         response: pb.RetryBackgroundWorkResponse = self.call("RetryBackgroundWork", request, timeout_s=timeout_s)
-        return response.retried
+        return RetriedWork.from_proto(response)
 
     def start_job(
         self, kind: JobKind, *, quick: bool = False, repair: bool = False, timeout_s: float | None = None
