@@ -642,8 +642,10 @@ class _Import:
             if table.name in _UNCHECKED:
                 orjson.loads(text)
             else:
-                parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)
-        except (orjson.JSONDecodeError, InvalidArgument, LimitExceeded) as error:
+                said = parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)
+                if check := table.forms.get(one.name):
+                    check(said)
+        except (ValueError, InvalidArgument, LimitExceeded) as error:  # of orjson, too
             raise piece.refused(f"{one.name} is no document: {error}", line=line) from None
 
     async def _begin_context(self, transaction: Transaction, run: Run, piece: Piece) -> None:

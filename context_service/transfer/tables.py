@@ -6,8 +6,10 @@ Postgres, so a column that a migration adds is carried without a word; one that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+
+from context_service.windows.learned import check_counts, check_learned
 
 # Of all rows of a context: the archive says them once, and every row gets those. No row can say other ones.
 OF_CONTEXT = ("context_id", "ancestors", "owner_user_id", "app_id", "agent_bundle_id")
@@ -26,6 +28,8 @@ class Table:
     unless: str = ""  # SQL over `g`: rows of which it is true are not written
     joined: str = ""  # SQL behind FROM, that gives `r`: a row without one is not written
     changing: frozenset[str] = frozenset()  # what background work changes: two rows may differ there and be equal
+    # Documents whose form we read by: what raises ValueError where it is another one.
+    forms: Mapping[str, Callable[[object], None]] = field(default_factory=dict)
     is_view: bool = False  # made of other rows: never compared
     numbered: bool = False  # `seq` is drawn from a sequence of the installation
 
@@ -153,9 +157,13 @@ TENANT = (
     Table(name="agent", key=("is_template", "agent_id")),
     Table(name="definition", key=("name", "version")),
     Table(name="mapping", key=("app_id", "name")),
-    Table(name="window_profile_version", key=("name", "version")),
+    Table(
+        name="window_profile_version",
+        key=("name", "version"),
+        forms={"learned": check_learned, "evidence": check_counts},
+    ),
     Table(name="window_profile", key=("name",)),
-    Table(name="window_learning", key=("profile", "app_id")),
+    Table(name="window_learning", key=("profile", "app_id"), forms={"counts": check_counts}),
     Table(name="knowledge_base", key=("name",)),
     Table(name="knowledge_file", key=("document_id",)),
     Table(

@@ -8,7 +8,7 @@ Values in, values out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from context_service.windows.profiles import TRIM_CHARS_MAX, Profile
 CONTEXTS_MIN = 20  # with fewer nothing follows: no one of them can be told from what does
 BOUND = 0.2  # by which a weight or a cap moves, at most
 SEEN_MIN = 20  # of a kind, or nothing follows for it
+_COUNT_MAX = 2**53  # so that JSON has it as it is
 _DEFAULT = "default"  # the rule of results of which no other is
 
 
@@ -138,6 +139,39 @@ def learned_of(said: Mapping[str, Any]) -> Learned:
         for name in Learned._fields
     )
     return Learned(lines, results)
+
+
+def check_learned(said: object) -> None:
+    """Refuse what is not as `Learned` is kept.
+
+    Raises:
+        ValueError: it is not.
+    """
+    _check(said, lambda factor: type(factor) in (int, float))
+
+
+def check_counts(said: object) -> None:
+    """Refuse what is not as `stored` writes counts.
+
+    Raises:
+        ValueError: it is not.
+    """
+    _check(said, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
+
+
+def _is_count(one: object) -> bool:
+    return type(one) is int and 0 <= one <= _COUNT_MAX
+
+
+def _check(said: object, is_good: Callable[[object], bool]) -> None:
+    if not isinstance(said, dict) or not said.keys() <= set(Learned._fields):
+        raise ValueError("it says lines and results, and nothing else")
+    for name, kinds in said.items():
+        if not isinstance(kinds, dict):
+            raise ValueError(f"{name} is no object")
+        for kind, one in kinds.items():
+            if not is_good(one):
+                raise ValueError(f"{name}.{kind[:100]} is none that was counted or learned")
 
 
 def stored(counts: Counts) -> dict[str, Any]:

@@ -167,6 +167,32 @@ def _begin(archive: bytes) -> bytes:
     return archive.partition(b'"context_end"')[0]
 
 
+_PROFILE = {"name": "mine", "version": 2, "sha256": "\\x00", "created_by": "x", "text": "", "base": "general"}
+_KNOWN = {"profile": "mine", "app_id": ""}
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "why"),
+    [
+        ("window_profile_version", {**_PROFILE, "learned": "[1]"}, "learned is no document: it says lines and results"),
+        ("window_profile_version", {**_PROFILE, "learned": '{"lines": {"error": "1.1"}}'}, "learned .* lines.error"),
+        ("window_profile_version", {**_PROFILE, "evidence": '{"lines": 1}'}, "evidence .* lines is no object"),
+        ("window_learning", {**_KNOWN, "counts": '{"words": {}}'}, "counts .* lines and results"),
+        ("window_learning", {**_KNOWN, "counts": '{"results": {"0": [1, -1]}}'}, "counts .* results.0"),
+        ("window_learning", {**_KNOWN, "counts": '{"results": {"0": [1]}}'}, "counts .* results.0"),
+    ],
+)
+async def test_what_nobody_learned_is_refused_and_not_read_later(
+    table: str, row: dict[str, Any], why: str, good: tuple[str, Pieces], other: Caller
+):
+    """Whoever opens a window would find that it cannot be read."""
+    those = good[1]
+    says = {"kind": "rows", "table": table, "rows": 1}
+    made = [those[0], replace(those[0], kind="rows", says=says, data=json.dumps(row).encode() + b"\n"), those[-1]]
+    with pytest.raises(ArchiveRefused, match=f"piece 1, {table}, line 1: {why}"):
+        await put(other, joined(made))
+
+
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
