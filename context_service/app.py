@@ -41,6 +41,7 @@ from context_service.contexts.watching import Watching
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.erasure.holds import Holds
+from context_service.erasure.register import Register
 from context_service.erasure.subjects import SubjectEraser, Subjects
 from context_service.extensions import check_installed
 from context_service.graph import EntityGraph
@@ -1136,7 +1137,7 @@ def subject_eraser_of(settings: Settings, database: Database, storage: BlobStora
     retention = Retention(kept_s=settings.record_retention_s)
     purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
     sweeper = sweeper_of(settings, database, storage)
-    return SubjectEraser(database, contexts, purges, remove_bytes=sweeper.remove_bytes)
+    return SubjectEraser(database, contexts, purges, register=Register(storage), remove_bytes=sweeper.remove_bytes)
 
 
 def document_reader_of(settings: Settings) -> DocumentReader:

@@ -1,4 +1,4 @@
-"""`context-service contexts`: what an operator does with all contexts of a user."""
+"""`context-service contexts` and `erasures`: what an operator does with all of a user, and with who was erased."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from context_service import maintenance
 from context_service.progress import progress_bar
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers
+from service_runtime.commands import Subparsers, add_replay, told
+from service_runtime.erased import read
 
 _INTERRUPTED = 130
 
@@ -57,3 +58,36 @@ def run_contexts(settings: Settings, arguments: argparse.Namespace) -> None:
     said = "there are" if arguments.dry_run else "removed"
     contexts, messages = (erased.get(kind, 0) for kind in ("context.context", "context.message"))
     print(f"{said} {contexts:,} contexts with {messages:,} messages")  # noqa: T201
+
+
+def add_erasures(commands: Subparsers) -> None:
+    """Add `erasures` and what it does."""
+    erasures = commands.add_parser("erasures", help="know who was erased, by hashes, and erase again after a restore")
+    erasures_commands = erasures.add_subparsers(dest="erasures_command", required=True)
+    erasures_commands.add_parser(
+        "list",
+        help="print the register of erasures that stands beside the blobs, a line of JSON each",
+        description="Of all tenants and all configured providers, the oldest first. Nobody is named; Postgres is not"
+        " asked.",
+        epilog="example: context-service erasures list > erasures.ndjson",
+    )
+    add_replay(erasures_commands, "context-service")
+
+
+def run_erasures(settings: Settings, arguments: argparse.Namespace) -> None:
+    """Run `erasures list` or `erasures replay`; exit with 1 if a hold forbids one.
+
+    Raises:
+        InvalidArgument: there is no such file, or a line is malformed.
+        Unavailable: Postgres or a provider does not answer.
+    """
+    if arguments.erasures_command == "list":
+        for one in process.run(maintenance.erasures(settings)):
+            print(one.line())  # noqa: T201
+        return
+    try:
+        replayed = process.run(maintenance.replay_erasures(settings, read(arguments.file)))
+    except KeyboardInterrupt:
+        print("interrupted; what is gone is gone, start it again for the rest", file=sys.stderr)  # noqa: T201
+        sys.exit(_INTERRUPTED)
+    sys.exit(told(replayed, as_json=arguments.json))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 from context_service.app import document_reader_of, fsck_of, mover_of, open_database, subject_eraser_of, sweeper_of
 from context_service.blobs.providers import open_storage
+from context_service.blobs.storage import BlobStorage
 from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.erasing import Eraser, on_hold
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_source import PointedSource
 from context_service.erasure import holds, subjects
+from context_service.erasure.register import Register
+from context_service.erasure.replaying import Replaying
+from context_service.erasure.subjects import SubjectEraser
 from context_service.knowledge.document_source import DocumentSource
 from context_service.knowledge.facet_source import FacetSource
 from context_service.knowledge.mcp_servers import Rotated, rotate
@@ -35,6 +39,8 @@ from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
+from service_runtime.erased import Erased, Replayed
+from service_runtime.postgres import Database
 from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.tenants import tenant_named
 
@@ -77,7 +83,10 @@ async def copy_blobs(
     """
     async with open_database(settings) as database, open_storage(settings) as storage:
         copy = ProviderCopy(database, storage=storage, mover=mover_of(settings, storage))
-        return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
+        copied = await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
+        if not dry_run:
+            await Register(storage).copy(target)
+        return copied
 
 
 async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
@@ -162,21 +171,48 @@ async def erase_subject(
         if not dry_run:
             if held := await holds.against(door, user_id):
                 raise on_hold([hold.hold_id for hold in held])
-            contexts = Eraser(database, Passages(database))
-            eraser = subject_eraser_of(settings, database, storage, contexts)
-            tokens, reader = TokenCounter(), document_reader_of(settings)
-            pointed = PointedRecords(
-                database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count
-            )
+            eraser, settle = _erasing(settings, database, storage)
             await door.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
             contexts_max = there_were[_CONTEXTS]
             while await eraser.erase_tenant(door):
-                await pointed.read_due()  # what others' messages said of records that are gone
+                await settle()
                 left = await subjects.count_owned(door, user_id)
                 on_progress(contexts_max - left[_CONTEXTS], contexts_max)
                 await asyncio.sleep(subjects.LEASE_S)  # of some, a replica removes the rest
             on_progress(contexts_max, contexts_max)
         return there_were
+
+
+async def erasures(settings: Settings) -> list[Erased]:
+    """Return the register of erasures of all tenants, the oldest first, for an operator; Postgres is not asked.
+
+    Raises:
+        ProviderNotConfigured, Unavailable: a provider does not answer.
+    """
+    async with open_storage(settings) as storage:
+        return await Register(storage).entries()
+
+
+async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replayed:
+    """Erase again whom lines of a register name, where this service has them, for an operator.
+
+    Raises:
+        Unavailable: Postgres or a provider does not answer. So far and no further.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with open_database(settings) as database, open_storage(settings) as storage:
+        eraser, settle = _erasing(settings, database, storage)
+        return await Replaying(database, eraser, settle=settle).run(lines)
+
+
+def _erasing(
+    settings: Settings, database: Database, storage: BlobStorage
+) -> tuple[SubjectEraser, Callable[[], Awaitable[object]]]:
+    """Return what erases subjects, and what does behind it that others' messages said of records that are gone."""
+    eraser = subject_eraser_of(settings, database, storage, Eraser(database, Passages(database)))
+    tokens, reader = TokenCounter(), document_reader_of(settings)
+    pointed = PointedRecords(database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count)
+    return eraser, pointed.read_due
 
 
 async def verify_index(

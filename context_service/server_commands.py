@@ -50,6 +50,7 @@ def add_server_commands(commands: Subparsers) -> None:
     storage_commands.add_storage(commands)
     embedding_commands.add_embeddings(commands)
     erasing_commands.add_contexts(commands)
+    erasing_commands.add_erasures(commands)
     retrieval_commands.add_retrieval(commands)
     secret_commands.add_secrets(commands)
     tenants = add_keys(commands)
@@ -81,6 +82,9 @@ def run_server_command(arguments: argparse.Namespace) -> None:
             return
         if arguments.command == "contexts":
             erasing_commands.run_contexts(settings, arguments)
+            return
+        if arguments.command == "erasures":
+            erasing_commands.run_erasures(settings, arguments)
             return
         if arguments.command == "retrieval":
             retrieval_commands.run_retrieval(settings, arguments)

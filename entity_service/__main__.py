@@ -1,4 +1,4 @@
-"""Command line of the Entity Service: `entity-service serve | migrate`."""
+"""Command line of the Entity Service: `entity-service serve | migrate | erasures`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import sys
 from service_runtime.commands import (
     add_check_config,
     add_migrate,
+    add_replay,
     add_serve,
     printing,
     run_check_config,
     run_migrations,
+    told,
 )
 from service_runtime.loading import loading
 
@@ -25,6 +27,7 @@ def main() -> None:
     with loading():
         from contextkeep.errors import ContextKeepError
         from entity_service import app
+        from entity_service.replaying import replay
         from entity_service.settings import Settings
         from service_runtime import development, logs, process
         from service_runtime.settings import load
@@ -34,6 +37,8 @@ def main() -> None:
     add_serve(commands)
     add_migrate(commands)
     add_check_config(commands)
+    erasures = commands.add_parser("erasures", help="erase again after a restore")
+    add_replay(erasures.add_subparsers(dest="erasures_command", required=True), "entity-service")
     arguments = parser.parse_args()
 
     if arguments.command != "serve":
@@ -43,6 +48,8 @@ def main() -> None:
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:
+        if arguments.command == "erasures":
+            sys.exit(told(process.run(replay(settings, arguments.file)), as_json=arguments.json))
         if arguments.command == "migrate" or arguments.migrate:
             run_migrations(
                 settings,

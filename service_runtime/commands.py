@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:  # loaded where they are used: `context-service mcp` starts without them
     from service_runtime.check_config import Checked
+    from service_runtime.erased import Replayed
     from service_runtime.migrate import Migration
     from service_runtime.server import Check
     from service_runtime.settings import ServiceSettings
@@ -60,6 +63,32 @@ def add_check_config(commands: Subparsers) -> None:
     )
     command.add_argument("--offline", action="store_true", help="only look at the settings: try nothing that they name")
     command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_replay(commands: Subparsers, program: str) -> None:
+    """Add `replay`."""
+    replay = commands.add_parser(
+        "replay",
+        help="erase again whom a register names, in a database that was restored from before that",
+        description="Compares each line with every id of a user that is there, erases whom it names, and stays until"
+        " that is done. What the database has a receipt of is done. May be broken off and started again.",
+        epilog=f"example: {program} erasures replay erasures.ndjson",
+    )
+    replay.add_argument("file", type=Path, metavar="FILE", help="what `context-service erasures list` printed")
+    replay.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def told(replayed: Replayed, *, as_json: bool) -> int:
+    """Print what came of a register, and return how to exit: 1 if a hold forbids something of it."""
+    if as_json:
+        print(json.dumps(dataclasses.asdict(replayed)))  # noqa: T201
+    else:
+        print(  # noqa: T201
+            f"erased {replayed.erased:,} again; {replayed.nobody:,} were not there, {replayed.known:,} have a receipt"
+        )
+        for erasure_id in replayed.held:
+            print(f"a hold forbids {erasure_id}: release it, or leave the line out", file=sys.stderr)  # noqa: T201
+    return int(bool(replayed.held))
 
 
 def run_check_config(

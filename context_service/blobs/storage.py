@@ -42,6 +42,7 @@ _log = logging.getLogger("blobs")
 BLOCK_BYTES = 1024 * 1024  # hashed, written, read and checked at once
 _CRC_BYTES = 4
 
+REGISTER = "erasures/"  # keys that begin so are no blobs: see `erasure/register.py`
 # Lower case, because some file systems do not tell cases apart; no dots, so that no name climbs or hides.
 _KEY = re.compile(r"[a-z0-9_-]{1,128}(/[a-z0-9_-]{1,128}){0,7}")
 
@@ -311,21 +312,28 @@ class BlobStorage:
         """
         await self._backend(provider or self.provider).check()
 
-    def list_pages(self, provider: str) -> AsyncGenerator[Sequence[BlobStat], None]:
-        """Yield all that is stored with a provider, unfinished writes included, in pages without an order.
+    def list_pages(
+        self, provider: str, prefix: str = "", *, unfinished: bool = True
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield all that is stored with a provider, in pages without an order.
+
+        Args:
+            provider: Which.
+            prefix: Of the keys; empty: all of them.
+            unfinished: With what writes have not finished.
 
         Raises:
             ProviderNotConfigured, Unavailable: at any page.
         """
-        return self._backend(provider).list_pages("", unfinished=True)
+        return self._backend(provider).list_pages(prefix, unfinished=unfinished)
 
-    async def is_stored(self, provider: str, key: str) -> bool:
-        """Tell whether there is anything under a key, an unfinished write included.
+    async def is_stored(self, provider: str, key: str, *, unfinished: bool = True) -> bool:
+        """Tell whether there is anything under a key; with `unfinished`, a write that is not finished, too.
 
         Raises:
             ProviderNotConfigured, Unavailable: that is not known.
         """
-        async with aclosing(self._backend(provider).list_pages(key, unfinished=True)) as pages:
+        async with aclosing(self._backend(provider).list_pages(key, unfinished=unfinished)) as pages:
             return any([stat.key == key async for page in pages for stat in page])
 
     def _backend(self, provider: str) -> BlobBackend:

@@ -33,7 +33,7 @@ WITH due AS (
 )
 UPDATE context.subject_erasure e SET due_at = now() + %(lease)s FROM due
 WHERE e.tenant_id = %(tenant_id)s AND e.erasure_id = due.erasure_id
-RETURNING e.erasure_id, e.subject
+RETURNING e.erasure_id, e.subject, e.subject_sha256
 """
 IS_OWED = "SELECT erasure_id FROM context.subject_erasure WHERE tenant_id = %s AND finished_at IS NULL LIMIT 1"
 RENEW = """
@@ -41,10 +41,6 @@ UPDATE context.subject_erasure SET due_at = now() + %(lease)s
 WHERE tenant_id = %(tenant_id)s AND erasure_id = %(erasure_id)s
 """
 ERASE_USER = "SELECT access.erase_user(%(subject)s, %(digest)s, %(pseudonym)s) AS ended"
-LIST = """
-SELECT erasure_id, subject_sha256, created_at FROM context.subject_erasure
-WHERE tenant_id = %(tenant_id)s AND erasure_id > %(after)s ORDER BY erasure_id LIMIT %(count)s
-"""
 
 _ADDED = "e.removed || jsonb_build_object({kind}, coalesce((e.removed ->> {kind})::bigint, 0) + {rows})"
 
@@ -238,4 +234,43 @@ SELECT
     (SELECT count(*) FROM context.wm_record WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(subject)s),
     (SELECT count(*) FROM context.upload WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s),
     (SELECT count(*) FROM context.request WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s)
+"""
+
+# A database that was restored from before an erasure: who may be whom it erased, and that it is done again.
+KNOWN = "SELECT erasure_id FROM context.subject_erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[])"
+STILL_OPEN = """
+SELECT erasure_id FROM context.subject_erasure
+WHERE tenant_id = %(tenant_id)s AND erasure_id = ANY (%(erasure_ids)s::uuid[]) AND finished_at IS NULL
+LIMIT 1
+"""
+KEEP_RECEIPT = """
+INSERT INTO context.subject_erasure (tenant_id, erasure_id, subject_sha256, requested_by, finished_at)
+VALUES (%s, %s, %s, %s, now())
+ON CONFLICT DO NOTHING
+"""
+_OWNED = (*_FREE, "context.context", "context.erasure", "context.wm_record")
+_WHOM = {
+    table: f"VALUES {', '.join(f'(t.{one})' for one in columns)}"
+    for table in sorted({*NAMED, *_OWNED})
+    if (columns := (*(["owner_user_id"] if table in _OWNED else []), *NAMED.get(table, ())))
+}
+_WHOM["context.action"] = "VALUES (t.principal)"
+_WHOM["context.request"] = _WHOM["context.upload"] = "SELECT substr(t.subject, 2) WHERE left(t.subject, 1) = '='"
+_WHOM["context.agent"] += " UNION ALL SELECT jsonb_path_query(t.callers, '$.*[*]') #>> '{}'"
+SUBJECTS_IN = {
+    table: of_all(f"""
+        SELECT DISTINCT whom.subject FROM {table} t CROSS JOIN LATERAL ({source}) whom (subject)
+        WHERE t.ctid >= %(first)s::tid AND t.ctid < %(behind)s::tid AND t.tenant_id = %(tenant_id)s
+            AND whom.subject <> ''
+    """)  # noqa: S608
+    for table, source in _WHOM.items()
+}
+SUBJECTS_OF_KEYS = """
+SELECT DISTINCT whom.subject
+FROM (
+    SELECT unnest(ARRAY[user_id, subject]) AS subject FROM access.api_key WHERE tenant_id = %s
+    UNION ALL
+    SELECT unnest(ARRAY[user_id, subject, agent_id]) FROM access.administrative_call WHERE tenant_id = %s
+) whom
+WHERE whom.subject <> ''
 """

@@ -1,14 +1,14 @@
 """Subjects: what there is of one, erased, and the receipt of it.
 
 A row says what is owed. Whoever dies in between leaves it to the next, who begins at the first step again: each finds
-what is left. A replica that is at one holds it for `LEASE_S`, and renews that. Keys go first, so that nothing comes
-behind; the row names the subject until nothing is left, and then has a hash of it.
+what is left. A replica that is at one holds it for `LEASE_S`, and renews that. Before anything goes, the register has
+it, which outlives Postgres. Keys go first, so that nothing comes behind; the row names the subject until nothing is
+left, and then has a hash of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +28,7 @@ from contextkeep.errors import ContextKeepError, ErasureNotFound
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
+from service_runtime.erased import Erased, hash_of
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
@@ -64,6 +65,14 @@ class OwnedInGraph(Protocol):
 
     async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
         """Return what is removed, and when it was finished; None: it is not begun."""
+        ...
+
+
+class Registering(Protocol):
+    """Where it stands that somebody is erased, whatever becomes of Postgres."""
+
+    async def enter(self, one: Erased) -> None:
+        """Write it there; again is harmless."""
         ...
 
 
@@ -170,6 +179,7 @@ class SubjectEraser:
         database: Where it is.
         contexts: Removes contexts.
         purges: Removes records; without a time of grace for their bytes.
+        register: Where it stands for good that they are erased.
         remove_bytes: Removes the bytes of a tenant that are due.
     """
 
@@ -179,9 +189,11 @@ class SubjectEraser:
         contexts: Eraser,
         purges: Purges,
         *,
+        register: Registering,
         remove_bytes: Callable[[Tenant], Awaitable[object]],
     ) -> None:
         self._database = database
+        self._register = register
         self._contexts = contexts
         self._purges = purges
         self._remove_bytes = remove_bytes
@@ -224,6 +236,13 @@ class SubjectEraser:
         """Do what is owed for a tenant, and say whether something is left."""
         claim = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
         while due := await tenant.query(rows.CLAIM, claim):
+            await self._register.enter(
+                Erased(
+                    tenant_id=tenant.tenant_id,
+                    erasure_id=due[0].erasure_id,
+                    subject_sha256=bytes(due[0].subject_sha256),
+                )
+            )
             one = _Erasing(self._database, tenant, due[0], self._contexts, self._purges, self._remove_bytes)
             if await one.run():
                 _log.info("erased", extra={"erasure_id": due[0].erasure_id})
@@ -352,9 +371,16 @@ class _Erasing:
             await self._tenant.query(rows.COUNT, {**self._named, "kind": kind, "rows": count})
 
 
-async def begin(transaction: Transaction, subject: str, *, requested_by: str) -> UUID:
-    """Write that a subject is to be erased, unless that is written, and return the id of the receipt."""
-    erasure_id = new_id()
+async def begin(transaction: Transaction, subject: str, *, requested_by: str, erasure_id: UUID | None = None) -> UUID:
+    """Write that a subject is to be erased, unless that is written, and return the id of the receipt.
+
+    Args:
+        transaction: Of the tenant.
+        subject: Who.
+        requested_by: Stands on the receipt.
+        erasure_id: Of an erasure that is done again. None: a new one.
+    """
+    erasure_id = erasure_id or new_id()
     named = {
         "tenant_id": transaction.tenant_id,
         "erasure_id": erasure_id,
@@ -374,11 +400,6 @@ async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
     named = {"tenant_id": door.tenant_id, "subject": subject}
     (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
     return {**await erasing.owned(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
-
-
-def hash_of(erasure_id: UUID, subject: str) -> bytes:
-    """Return what is left of a subject: of each erasure another one, so that two are not told to be of the same."""
-    return hashlib.sha256(erasure_id.bytes + subject.encode()).digest()
 
 
 def _check(subject: str, principal: Principal) -> None:

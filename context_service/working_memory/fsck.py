@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from context_service.blobs.storage import BlobStat, BlobStorage
+from context_service.blobs.storage import REGISTER, BlobStat, BlobStorage
 from context_service.working_memory import stored_blobs
 from context_service.working_memory.moving import DAMAGED, GRACE_S_MIN, Mover, for_each
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow
@@ -203,6 +203,8 @@ class Fsck:
         """Return what of a page of a list has no row."""
         by_tenant: dict[UUID, dict[str, BlobStat]] = {}
         for stat in page:
+            if stat.key.startswith(REGISTER):
+                continue
             report.stored += 1
             made_by = _KEY.fullmatch(stat.key)
             tenant_id = UUID(made_by[1]) if made_by else None

@@ -8,8 +8,19 @@ from context_service.erasure.subjects import SubjectEraser
 from context_service.retrieval.passages import Passages
 from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.retention import Purges, Retention
+from service_runtime.erased import Erased
 from service_runtime.postgres import Database, Tenant
 from tests.conftest import PRINCIPAL
+
+
+class Entries:
+    """A register in memory."""
+
+    def __init__(self) -> None:
+        self.entered: list[Erased] = []
+
+    async def enter(self, one: Erased) -> None:
+        self.entered.append(one)
 
 
 async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
@@ -20,7 +31,7 @@ async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
     async def keep_bytes(_: Tenant) -> None:
         pass
 
-    eraser = SubjectEraser(database, Eraser(database, passages), purges, remove_bytes=keep_bytes)
+    eraser = SubjectEraser(database, Eraser(database, passages), purges, register=Entries(), remove_bytes=keep_bytes)
     tenant = database.tenant(PRINCIPAL.tenant_id)
     erasure_id = await tenant.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
     assert not await eraser.erase_tenant(tenant)

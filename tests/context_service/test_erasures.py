@@ -13,7 +13,7 @@ import pytest
 
 from context_service.contexts.erasing import Eraser
 from context_service.erasure.subject_rows import RENEW
-from context_service.erasure.subjects import SubjectEraser, begin, hash_of
+from context_service.erasure.subjects import SubjectEraser, begin
 from context_service.retrieval.passages import Passages
 from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.retention import Purges, Retention
@@ -27,8 +27,10 @@ from contextkeep.errors import (
     RequestIdReused,
 )
 from service_runtime.auth import ApiKeys
+from service_runtime.erased import hash_of
 from service_runtime.postgres import Database, Row, Tenant
 from tests.conftest import PRINCIPAL, Addresses, Urls
+from tests.context_service.erased import Entries
 
 ADA = "ada@example.com"
 USERS = frozenset({"read", "write"})
@@ -192,7 +194,9 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
         async def keep_bytes(_: Tenant) -> None:
             pass
 
-        eraser = SubjectEraser(database, Eraser(database, passages), purges, remove_bytes=keep_bytes)
+        eraser = SubjectEraser(
+            database, Eraser(database, passages), purges, register=Entries(), remove_bytes=keep_bytes
+        )
         for steps in (1, 4, 9, 14, 22, 31, 43, 60, 90):
             with psycopg.connect(urls.superuser) as connection:
                 connection.execute("UPDATE context.subject_erasure SET due_at = now()")

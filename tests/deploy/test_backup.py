@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -16,16 +18,22 @@ from psycopg import sql
 
 import context_service.app
 import entity_service.app
+import entity_service.replaying
 from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.fsck import Problem
 from contextkeep import AsyncContextClient, AsyncEntityClient
-from contextkeep.errors import DataLoss
+from contextkeep.errors import ContextNotFound, DataLoss, NodeNotFound
 from entity_service.settings import Settings as EntitySettings
+from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.erased import Erased, Replayed, read
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.conftest import Urls
 
+# Of somebody who is not here, and of a tenant that is not.
+NOBODYS = Erased(tenant_id=DEFAULT_TENANT_ID, erasure_id=uuid.UUID(int=7), subject_sha256=bytes(32))
+ELSEWHERE = replace(NOBODYS, tenant_id=uuid.UUID(int=8))
 CONTENT = b"exists nowhere else" * 1000
 
 
@@ -112,14 +120,17 @@ async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
     administration = KeyAdministration(urls.admin)
     key = administration.create(NewKey(tenant="default", subject="admin", scopes=["read", "write", "admin"]))
     adas_key = administration.create(NewKey(tenant="default", subject="ada", user_id="ada", scopes=["read", "write"]))
-    async with clients(urls.service, blobs, adas_key) as (ada, _):
+    async with clients(urls.service, blobs, adas_key) as (ada, adas_graph):
         adas = await ada.upload_blob(b"only ada's " * 1000, name="ada.bin")
+        said = await ada.send_message("only Ada's")
+        node = await adas_graph.create_node("Session", name="only Ada's")
     async with clients(urls.service, blobs, key) as (context, _):
         kept = await context.upload_blob(CONTENT, name="file.bin")
         await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
         await asyncio.to_thread(shutil.copytree, blobs, copy)
         later = await context.upload_blob(b"later " * 1000, name="later.bin")
-        await erased(context, "ada")
+        erasure_id = await erased(context, "ada")
+    register = await register_of(urls.service, blobs, [erasure_id])
     older, newer = tmp_path / "older", tmp_path / "newer"
     for folder in (older, newer):
         folder.mkdir()
@@ -135,8 +146,21 @@ async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
             await context.download_blob(kept.working_memory_id, older / "file.bin")
             with pytest.raises(DataLoss):
                 await context.download_blob(adas.working_memory_id, older / "ada.bin")
-            await erased(context, "ada")
+            hold = await context.put_hold("a lawsuit", subject="ada")
+            held = await replayed(again[SERVICE_ROLE], blobs, register)
+            assert (held.held, held.erased, held.nobody) == ([erasure_id], 0, 1)
+            await context.release_hold(hold.hold_id)
+        await erased_again(again[SERVICE_ROLE], blobs, register)
+        async with clients(again[SERVICE_ROLE], blobs, key) as (context, graph):
             assert not (await context.plan_erasure("ada")).counts
+            assert (await context.get_subject_erasure(erasure_id)).state == "finished"
+            with pytest.raises(ContextNotFound):
+                await context.get_context(said.context_id)
+            with pytest.raises(NodeNotFound):
+                await graph.get_node(node.id)
+            await context.download_blob(kept.working_memory_id, older / "still.bin")
+        with psycopg.connect(again["postgres"]) as own:
+            assert own.execute("SELECT count(*) FROM access.api_key WHERE user_id = 'ada'").fetchone() == (0,)
 
     # The blobs are older: what was uploaded since is lost, and what was erased since is there without a row.
     found = await repaired(urls.service, copy)
@@ -168,9 +192,32 @@ async def repaired(database_url: str, blobs: Path) -> list[Problem]:
     return report.problems
 
 
-async def erased(context: AsyncContextClient, user_id: str) -> None:
+async def register_of(database_url: str, blobs: Path, erasure_ids: list[str]) -> Path:
+    """Return the file of a register that has some erasures, and two more lines."""
+    lines = [one.line() for one in await maintenance.erasures(settings_of(database_url, blobs))]
+    assert [json.loads(line)["erasure_id"] for line in lines] == erasure_ids
+    path = blobs.with_name("erasures.ndjson")
+    path.write_text("\n".join([*lines, NOBODYS.line(), ELSEWHERE.line()]))
+    return path
+
+
+async def erased_again(database_url: str, blobs: Path, register: Path) -> None:
+    """Replay a register with one erasure that is to be done again; twice is once."""
+    for erased_now in (1, 0):
+        done = await replayed(database_url, blobs, register)
+        assert (done.erased, done.known, done.held) == (erased_now, 2 - erased_now, [])
+        of_graph = await entity_service.replaying.replay(EntitySettings(database_url=database_url), register)
+        assert (of_graph.erased, of_graph.nobody) == (erased_now, erased_now)
+
+
+async def replayed(database_url: str, blobs: Path, register: Path) -> Replayed:
+    return await maintenance.replay_erasures(settings_of(database_url, blobs), read(register))
+
+
+async def erased(context: AsyncContextClient, user_id: str) -> str:
     erasure = await context.erase(user_id)
     async with asyncio.timeout(60):
         while erasure.state != "finished":
             await asyncio.sleep(0.1)
             erasure = await context.get_subject_erasure(erasure.erasure_id)
+    return erasure.erasure_id

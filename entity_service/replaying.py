@@ -1,0 +1,101 @@
+"""Erasing again: whom a register of the Context Service names, in a graph that was restored from before that.
+
+A line names nobody: it has a hash, which is compared with every id of a user that the graph has. What has its receipt
+is done, so doing it again does nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from uuid import UUID
+
+from entity_service.owned import LEASE_S, NAMED, OwnedEraser
+from entity_service.settings import Settings
+from service_runtime.erased import Erased, Replayed, named_by, read
+from service_runtime.postgres import Database, Tenant
+from service_runtime.table_pages import pages_of
+
+_KNOWN = "SELECT erasure_id FROM entity.erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[])"
+_BEGIN = """
+INSERT INTO entity.erasure (tenant_id, erasure_id, subject, finished_at)
+VALUES (%(tenant_id)s, %(erasure_id)s, %(subject)s::text, CASE WHEN %(subject)s::text IS NULL THEN now() END)
+ON CONFLICT DO NOTHING
+"""
+_STILL_OPEN = """
+SELECT erasure_id FROM entity.erasure
+WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[]) AND finished_at IS NULL
+LIMIT 1
+"""
+_WHOM = {
+    **{table: f"VALUES (t.{column})" for table, column in NAMED.items()},
+    "entity.node": f"VALUES (t.owner_user_id), (t.{NAMED['entity.node']})",
+    "entity.request": "SELECT substr(t.subject, 2) WHERE left(t.subject, 1) = '='",
+}
+_SUBJECTS_IN = {
+    table: f"""
+        SELECT DISTINCT whom.subject FROM {table} t CROSS JOIN LATERAL ({source}) whom (subject)
+        WHERE t.ctid >= %(first)s::tid AND t.ctid < %(behind)s::tid AND t.tenant_id = %(tenant_id)s
+            AND whom.subject <> ''
+    """  # noqa: S608
+    for table, source in _WHOM.items()
+}
+
+
+async def replay(settings: Settings, path: Path) -> Replayed:
+    """Erase whom the lines of a file name and the graph has, for an operator, and stay until it is done.
+
+    Raises:
+        InvalidArgument: there is no such file, or a line is malformed.
+        Unavailable: Postgres does not answer. So far and no further.
+        UnsafeRole: as `app.running`.
+    """
+    lines, done = read(path), Replayed()
+    opening = Database.open(
+        settings.database,
+        others=settings.other_databases,
+        connections_max=settings.database_pool_max,
+        prepared_statements=settings.database_prepared_statements,
+        name="entity-service",
+    )
+    async with opening as database:
+        for tenant in await database.tenants():
+            await _begin(tenant, [one for one in lines if one.tenant_id == tenant.tenant_id], done)
+        eraser = OwnedEraser(database)
+        for tenant in await database.tenants():
+            ids = [one.erasure_id for one in lines if one.tenant_id == tenant.tenant_id]
+            while await tenant.query(_STILL_OPEN, (tenant.tenant_id, ids)):
+                if await eraser.erase_due():
+                    await asyncio.sleep(LEASE_S)  # a replica is at some
+    return done
+
+
+async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
+    ids = [one.erasure_id for one in lines]
+    known = {row.erasure_id for row in await tenant.query(_KNOWN, (tenant.tenant_id, ids))}
+    left = [one for one in lines if one.erasure_id not in known]
+    done.known += len(known)
+    whom: dict[UUID, str] = {}
+    if left:
+        async for subjects in _subjects(tenant):
+            whom |= await asyncio.to_thread(named_by, left, subjects)
+    for one in left:
+        subject = whom.get(one.erasure_id)
+        await tenant.query(_BEGIN, {"tenant_id": tenant.tenant_id, "erasure_id": one.erasure_id, "subject": subject})
+        if subject is None:
+            done.nobody += 1
+        else:
+            done.erased += 1
+
+
+async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
+    """Yield all ids of users that the graph of a tenant has, each once."""
+    seen: set[str] = set()
+    for table, statement in _SUBJECTS_IN.items():
+        async for pages in pages_of(tenant, table):
+            found = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
+            new = {row.subject for row in found} - seen
+            seen |= new
+            if new:
+                yield new
