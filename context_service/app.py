@@ -70,6 +70,7 @@ from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.document_rows import DocumentRows
 from context_service.knowledge.document_source import DocumentSource
 from context_service.knowledge.document_texts import DocumentTexts
+from context_service.knowledge.forgetting import Forgetting
 from context_service.knowledge.knowledge_bases import KnowledgeBases
 from context_service.knowledge.making import PageMaking
 from context_service.knowledge.mcp_client import McpClient
@@ -1137,7 +1138,15 @@ def subject_eraser_of(settings: Settings, database: Database, storage: BlobStora
     retention = Retention(kept_s=settings.record_retention_s)
     purges = Purges(database, RecordPassages(Passages(database)), retention=retention, blob_grace_s=0.0)
     sweeper = sweeper_of(settings, database, storage)
-    return SubjectEraser(database, contexts, purges, register=Register(storage), remove_bytes=sweeper.remove_bytes)
+    pages = CompiledRows(database, Passages(database), count=len)  # it writes none
+    return SubjectEraser(
+        database,
+        contexts,
+        purges,
+        register=Register(storage),
+        compiled=Forgetting(database, pages),
+        remove_bytes=sweeper.remove_bytes,
+    )
 
 
 def document_reader_of(settings: Settings) -> DocumentReader:

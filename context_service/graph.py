@@ -76,6 +76,7 @@ class Origin(NamedTuple):
     agent_bundle_id: str
     is_archived: bool
     edge_version: int  # of the edge that reached it; 0 of the start node
+    owner_user_id: str  # empty: nobody's
 
 
 class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
@@ -99,6 +100,7 @@ class WholeNode(NamedTuple):
     agent_bundle_id: str
     version: int
     is_archived: bool
+    owner_user_id: str = ""  # nobody's
 
 
 class GraphLines(NamedTuple):
@@ -470,6 +472,7 @@ class _Rows:
                 pb.TRAVERSE_COLUMN_AGENT_BUNDLE_ID,
                 pb.TRAVERSE_COLUMN_IS_ARCHIVED,
                 pb.TRAVERSE_COLUMN_EDGE_VERSION,
+                pb.TRAVERSE_COLUMN_OWNER_USER_ID,
             )
 
     def nodes(self, rows: list[list[Any]]) -> list[GraphNode]:
@@ -532,7 +535,15 @@ def _owned(owned: pb.Owned) -> Mapping[str, int]:
 
 
 def _whole(node: pb.Node) -> WholeNode:
-    return WholeNode(node.id, _entity(node), node.graph_name, node.agent_bundle_id, node.version, node.is_archived)
+    return WholeNode(
+        node.id,
+        _entity(node),
+        node.graph_name,
+        node.agent_bundle_id,
+        node.version,
+        node.is_archived,
+        node.owner_user_id,
+    )
 
 
 def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Column(Enum):
     IS_ARCHIVED = "to_json(n.is_archived)"
     VERSION = "n.version"
     AGENT_BUNDLE_ID = "to_json(n.agent_bundle_id)"
+    OWNER_USER_ID = "to_json(coalesce(n.owner_user_id, ''))"
     DEPTH = "n.depth"
     EDGE_ID = """'"', n.edge_id, '"'"""
     EDGE_TYPE = "to_json(coalesce(n.edge_type, ''))"

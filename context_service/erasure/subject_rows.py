@@ -228,12 +228,16 @@ WHERE tenant_id = %(tenant_id)s AND erasure_id = %(erasure_id)s
 """
 
 # What there is of a subject beside what has an owner and belongs to contexts.
-COUNTED = ("context.wm_record", "context.upload", "context.request")
+COUNTED = ("context.wm_record", "context.upload", "context.request", "context.compiled_page")
 COUNT_RECORDS = """
 SELECT
     (SELECT count(*) FROM context.wm_record WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(subject)s),
     (SELECT count(*) FROM context.upload WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s),
-    (SELECT count(*) FROM context.request WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s)
+    (SELECT count(*) FROM context.request WHERE tenant_id = %(tenant_id)s AND subject = '=' || %(subject)s),
+    (
+        SELECT count(DISTINCT page_id) FROM context.page_dependency
+        WHERE tenant_id = %(tenant_id)s AND node_owner_id = %(subject)s
+    )
 """
 
 # A database that was restored from before an erasure: who may be whom it erased, and that it is done again.

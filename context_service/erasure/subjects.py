@@ -47,7 +47,6 @@ NOT_FOUND = (
     "What the subject wrote into what is others' or nobody's: a message in such a context, data of such a node.",
     "What was written for the subject by a key that named no user: nothing says whose it is. Delete such contexts by"
     " their ids, records and nodes by theirs.",
-    "Pages that were compiled from nodes of the subject say so until CompilePages runs again, for each who compiles.",
     "Logs, metrics and traces of the services, backups, and what other systems were given: their own retention holds.",
 )
 
@@ -73,6 +72,16 @@ class Registering(Protocol):
 
     async def enter(self, one: Erased) -> None:
         """Write it there; again is harmless."""
+        ...
+
+
+class Saying(Protocol):
+    """Pages that were compiled from nodes of subjects, among others."""
+
+    async def forget(
+        self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]]
+    ) -> None:
+        """Let them say nothing more of a subject, and count those."""
         ...
 
 
@@ -180,6 +189,7 @@ class SubjectEraser:
         contexts: Removes contexts.
         purges: Removes records; without a time of grace for their bytes.
         register: Where it stands for good that they are erased.
+        compiled: Pages that say something of them.
         remove_bytes: Removes the bytes of a tenant that are due.
     """
 
@@ -190,10 +200,12 @@ class SubjectEraser:
         purges: Purges,
         *,
         register: Registering,
+        compiled: Saying,
         remove_bytes: Callable[[Tenant], Awaitable[object]],
     ) -> None:
         self._database = database
         self._register = register
+        self._compiled = compiled
         self._contexts = contexts
         self._purges = purges
         self._remove_bytes = remove_bytes
@@ -243,7 +255,9 @@ class SubjectEraser:
                     subject_sha256=bytes(due[0].subject_sha256),
                 )
             )
-            one = _Erasing(self._database, tenant, due[0], self._contexts, self._purges, self._remove_bytes)
+            one = _Erasing(
+                self._database, tenant, due[0], self._contexts, self._purges, self._compiled, self._remove_bytes
+            )
             if await one.run():
                 _log.info("erased", extra={"erasure_id": due[0].erasure_id})
         return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
@@ -259,9 +273,11 @@ class _Erasing:
         due: Row,
         contexts: Eraser,
         purges: Purges,
+        compiled: Saying,
         remove_bytes: Callable[[Tenant], Awaitable[object]],
     ) -> None:
         self._tenant = tenant
+        self._compiled = compiled
         self._contexts = contexts
         self._purges = purges
         self._remove_bytes = remove_bytes
@@ -287,6 +303,7 @@ class _Erasing:
             self._uploads,
             self._records,
             self._owned,
+            self._of_pages,
             self._names,
         ):
             if await holds.against(self._tenant, self._subject):
@@ -347,6 +364,12 @@ class _Erasing:
         await self._contexts.erase_scopes_of(self._tenant, self._subject)
         await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
         await self._read("context.request", rows.REMOVE_ANSWERS)
+
+    async def _of_pages(self) -> None:
+        async def count(transaction: Transaction, pages: int) -> None:
+            await transaction.query(rows.COUNT, {**self._named, "kind": "context.compiled_page", "rows": pages})
+
+        await self._compiled.forget(self._tenant, self._subject, count=count)
 
     async def _names(self) -> None:
         for table, statement in rows.RENAME.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from context_service.knowledge.compiled import Audience, Compiled, FacetInput, KeptFacet, KeptPage, NamedSource
@@ -22,9 +22,10 @@ from context_service.retrieval.pieces import Piece
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop, utf8_bytes
-from service_runtime.postgres import Database, Row, Transaction, json_rows
+from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
 
 KIND = "facet"  # of their passages
+FORGOTTEN = "what it said of somebody is erased, and it is compiled anew with the next compile"
 _CUTTING = 16  # times as long as parsing takes, as of wiki pages
 
 _TURN = "SELECT pg_advisory_xact_lock(hashtextextended('facets of ' || %s::text, 0))"
@@ -105,10 +106,12 @@ _DROP_DEPENDENCIES = (
     "DELETE FROM context.page_dependency WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)"
 )
 _PUT_DEPENDENCIES = """
-INSERT INTO context.page_dependency (tenant_id, node_id, page_id, bits, graph_name, agent_bundle_id, app_id)
-SELECT %(tenant_id)s, n.node_id, n.page_id, n.bits, n.graph_name, n.agent_bundle_id, n.app_id
+INSERT INTO context.page_dependency (
+    tenant_id, node_id, page_id, bits, node_owner_id, graph_name, agent_bundle_id, app_id
+)
+SELECT %(tenant_id)s, n.node_id, n.page_id, n.bits, n.node_owner_id, n.graph_name, n.agent_bundle_id, n.app_id
 FROM json_to_recordset(%(dependencies)s::json) n (
-    node_id uuid, page_id uuid, bits smallint, graph_name text, agent_bundle_id text, app_id text
+    node_id uuid, page_id uuid, bits smallint, node_owner_id text, graph_name text, agent_bundle_id text, app_id text
 )
 """
 _DROP_PAGES = """
@@ -116,6 +119,33 @@ WITH facets AS (
     DELETE FROM context.facet WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
 )
 DELETE FROM context.compiled_page WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) RETURNING page_id
+"""
+# Who wrote what they say is not known of pages that an older release compiled: they may say anybody's.
+_SAYING = """
+SELECT d.page_id, bool_or(d.node_owner_id IS NOT NULL AND d.node_id = p.node_id) AS is_own,
+    bool_or(d.node_owner_id IS NULL AND d.node_id = p.node_id) AS may_be_own
+FROM context.page_dependency d
+JOIN context.compiled_page p ON p.tenant_id = d.tenant_id AND p.page_id = d.page_id
+WHERE d.ctid >= %(first)s::tid AND d.ctid < %(behind)s::tid AND d.tenant_id = %(tenant_id)s
+    AND (d.node_owner_id = %(owner_id)s OR d.node_owner_id IS NULL)
+GROUP BY d.page_id
+"""
+# What depends on a node stays written, so the next compile makes the page anew; the hash is that of no page.
+_EMPTY = """
+WITH facets AS (
+    UPDATE context.facet SET passage_count = 0
+    WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s) AND is_put
+), dependencies AS (
+    UPDATE context.page_dependency SET node_owner_id = ''
+    WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+        AND (node_owner_id = %(owner_id)s OR node_owner_id IS NULL)
+)
+UPDATE context.compiled_page
+SET sha256 = '', trouble = %(trouble)s,
+    title = CASE WHEN page_id = ANY (%(unnamed_ids)s) THEN node_type ELSE title END,
+    aliases = CASE WHEN page_id = ANY (%(unnamed_ids)s) THEN '{}' ELSE aliases END
+WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
+RETURNING page_id
 """
 _OF_NODES = """
 SELECT page_id FROM context.compiled_page WHERE tenant_id = %(tenant_id)s AND node_id = ANY (%(node_ids)s::uuid[])
@@ -196,6 +226,14 @@ class Tally:
     unchanged: int
     removed: int
     failed: int
+
+
+class Saying(NamedTuple):
+    """A page that says something of a user's nodes, or may."""
+
+    page_id: UUID
+    is_own: bool  # it is the page of such a node
+    may_be_own: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +356,13 @@ class CompiledRows:
             {
                 **named,
                 "dependencies": json_rows(
-                    {"node_id": node_id, "page_id": page_id, "bits": bits, **_page_walls(one, page)}
+                    {
+                        "node_id": node_id,
+                        "page_id": page_id,
+                        "bits": bits,
+                        "node_owner_id": page.owners.get(node_id, ""),
+                        **_page_walls(one, page),
+                    }
                     for page_id, (one, page) in pages.items()
                     for node_id, bits in page.depends_on.items()
                 ),
@@ -400,6 +444,34 @@ class CompiledRows:
         """Return the pages of nodes, whoever compiled them, of those that the caller sees."""
         named = {"tenant_id": transaction.tenant_id, "node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, named)]
+
+    async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[Saying]:
+        """Return the pages that say something of nodes that are a user's, of some pages of the table."""
+        named = {"tenant_id": tenant.tenant_id, "owner_id": owner_id, **pages}
+        return [Saying(*row) for row in await tenant.query(_SAYING, named)]
+
+    async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[Saying]) -> int:
+        """Remove pages of a user's nodes, and empty others that say something of such; return how many there were.
+
+        What was put on one that is emptied stays, and is found again when the page is compiled.
+        """
+        removed = await self.drop(transaction, [one.page_id for one in those if one.is_own])
+        emptied = [one for one in those if not one.is_own]
+        if not emptied:
+            return removed
+        named = {
+            "tenant_id": transaction.tenant_id,
+            "page_ids": [one.page_id for one in emptied],
+            "unnamed_ids": [one.page_id for one in emptied if one.may_be_own],
+            "owner_id": owner_id,
+            "trouble": FORGOTTEN,
+        }
+        await take_turn(transaction)
+        seqs = [row.seq for row in await transaction.query(_FOUND_BY, named)]
+        if seqs:
+            await self._passages.remove_documents(transaction, scope_of(transaction.tenant_id), seqs)
+        await transaction.query(_DROP_COMPILED, named)
+        return removed + len(await transaction.query(_EMPTY, named))
 
     async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
         """Return pages of other definitions than these, `count` at most."""

@@ -91,6 +91,7 @@ class MadePage:
     aliases: Sequence[str]
     facets: Sequence[MadeFacet]
     depends_on: dict[str, int]  # nodes, and for what of them
+    owners: dict[str, str]  # of those of them that are a user's
 
     @property
     def size_bytes(self) -> int:
@@ -103,7 +104,7 @@ class MadePage:
         """What it is known by: the same again is written no second time."""
         node = self.node
         named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
-        said = (named, self.facets, sorted(self.depends_on.items()))
+        said = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
         return hashlib.sha256(orjson.dumps(said, default=list)).digest()
 
 
@@ -160,17 +161,27 @@ class PageMaking:
                 return made
             title, aliases = named
             depends_on = {node.node_id: NODE}
+            owners = {node.node_id: node.owner_user_id} if node.owner_user_id else {}
             readers = [_Reader(facet, node, budget, made) for facet in definition.facets]
-            await self._read(node, readers, depends_on, made)
+            await self._read(node, readers, depends_on, owners, made)
             facets = [facet for reader in readers if (facet := reader.facet()) is not None]
         except CallBudgetExceeded as error:
             made.note("definition", node.node_id, error)
             made.failed = True
             return made
-        made.page = MadePage(node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on)
+        made.page = MadePage(
+            node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on, owners=owners
+        )
         return made
 
-    async def _read(self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], made: Made) -> None:
+    async def _read(
+        self,
+        root: WholeNode,
+        readers: Sequence[_Reader],
+        depends_on: dict[str, int],
+        owners: dict[str, str],
+        made: Made,
+    ) -> None:
         """Read all nodes of the facets of a page; those that walk the same way, but for how far, walk once."""
         walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
         for reader in readers:
@@ -179,18 +190,20 @@ class PageMaking:
             else:
                 await reader.read(_as_reached(root))
         for together in walks.values():
-            problem = await self._walk(root, together, depends_on)
+            problem = await self._walk(root, together, depends_on, owners)
             if not problem:
                 continue
             for reader in together:  # not all of them need come too far
                 reader.begin()
                 if len(together) > 1:
-                    problem = await self._walk(root, [reader], depends_on)
+                    problem = await self._walk(root, [reader], depends_on, owners)
                 if problem:
                     reader.begin()
                     made.note(f"{reader.place}.walk", root.node_id, problem)
 
-    async def _walk(self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int]) -> str:
+    async def _walk(
+        self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], owners: dict[str, str]
+    ) -> str:
         """Read the nodes of a walk, and return why it came too far; empty: it did not."""
         walk = readers[0].walk
         assert walk is not None
@@ -214,7 +227,9 @@ class PageMaking:
             async with aclosing(self._graph.walk(asked, limit=NODES_MAX + 1)) as pages:
                 async for page in pages:
                     for one in page.nodes:
-                        assert one.reached is not None
+                        assert one.reached is not None and one.origin is not None
+                        if one.origin.owner_user_id:
+                            owners[one.node_id] = one.origin.owner_user_id
                         at_end = one.reached.depth == depth_max
                         depends_on[one.node_id] = depends_on.get(one.node_id, 0) | NODE | (0 if at_end else bits)
                         for reader in readers:
@@ -390,7 +405,7 @@ def _as_reached(node: WholeNode) -> GraphNode:
         node.entity,
         {"type": "", "depth": 0, "data": {}},
         Reached(modified_at_us, 0, "", "", ""),
-        Origin(node.version, node.agent_bundle_id, node.is_archived, 0),
+        Origin(node.version, node.agent_bundle_id, node.is_archived, 0, node.owner_user_id),
     )
 
 

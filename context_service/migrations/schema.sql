@@ -1257,7 +1257,8 @@ CREATE TABLE context.page_dependency (
     bits smallint NOT NULL,
     graph_name text NOT NULL,
     agent_bundle_id text NOT NULL,
-    app_id text NOT NULL
+    app_id text NOT NULL,
+    node_owner_id text
 );
 
 ALTER TABLE context.page_dependency OWNER TO contextkeep_owner;

@@ -23,6 +23,13 @@ class Entries:
         self.entered.append(one)
 
 
+class NoPages:
+    """Nothing was compiled."""
+
+    async def forget(self, tenant: Tenant, owner_id: str, **_: object) -> None:
+        pass
+
+
 async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
     """Erase a user of the first tenant, and return what was removed, by kind."""
     passages = Passages(database)
@@ -31,7 +38,14 @@ async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
     async def keep_bytes(_: Tenant) -> None:
         pass
 
-    eraser = SubjectEraser(database, Eraser(database, passages), purges, register=Entries(), remove_bytes=keep_bytes)
+    eraser = SubjectEraser(
+        database,
+        Eraser(database, passages),
+        purges,
+        register=Entries(),
+        compiled=NoPages(),
+        remove_bytes=keep_bytes,
+    )
     tenant = database.tenant(PRINCIPAL.tenant_id)
     erasure_id = await tenant.transaction(lambda one: subjects.begin(one, user_id, requested_by="operator"))
     assert not await eraser.erase_tenant(tenant)

@@ -30,7 +30,7 @@ from service_runtime.auth import ApiKeys
 from service_runtime.erased import hash_of
 from service_runtime.postgres import Database, Row, Tenant
 from tests.conftest import PRINCIPAL, Addresses, Urls
-from tests.context_service.erased import Entries
+from tests.context_service.erased import Entries, NoPages
 
 ADA = "ada@example.com"
 USERS = frozenset({"read", "write"})
@@ -195,7 +195,12 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
             pass
 
         eraser = SubjectEraser(
-            database, Eraser(database, passages), purges, register=Entries(), remove_bytes=keep_bytes
+            database,
+            Eraser(database, passages),
+            purges,
+            register=Entries(),
+            compiled=NoPages(),
+            remove_bytes=keep_bytes,
         )
         for steps in (1, 4, 9, 14, 22, 31, 43, 60, 90):
             with psycopg.connect(urls.superuser) as connection:

@@ -49,7 +49,7 @@ OF_TENANT = {
     **dict.fromkeys(("RegisterMapping", "DeleteMapping", "PutProfile"), "an application's, for all its users"),
     **dict.fromkeys(("CreateKey", "RevokeKey", "SetTenantLimits", "StartJob", "RetryBackgroundWork"), ADMINISTRATORS),
     **dict.fromkeys(("PutHold", "ReleaseHold", "Erase", "EraseOwned"), "why something is not erased, or is"),
-    "CompilePages": "pages of the tenant's graph: compiled anew, they say nothing of nodes that are gone",
+    "CompilePages": "pages of the tenant's graph: see test_compiling.py for what they say of users",
     "PutFacet": "of such a page",
     "ImportArchive": "an archive of administrators: what it has of a user has that owner, and goes with it",
 }

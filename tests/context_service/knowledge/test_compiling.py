@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from context_service.knowledge import compile_states, compiling
@@ -597,3 +598,75 @@ async def test_a_page_has_no_more_facets_that_were_put_than_it_may(world: World,
         await world.context.put_facet(page.page_id, "two", "x", **how)
     assert refused.value.metadata["limit"] == "facets"
     assert (await rows(world))[1] == 2
+
+
+# Users that are erased
+
+
+async def erased(world: World, user_id: str) -> Any:
+    tenant_id = world.principal.tenant_id
+    with psycopg.connect(world.stack.urls.superuser) as connection:  # what goes on behind calls knows those alone
+        connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", (tenant_id, str(tenant_id)))
+    erasure = await world.context.erase(user_id)
+    async with asyncio.timeout(60):
+        while erasure.state != "finished":
+            await asyncio.sleep(0.05)
+            erasure = await world.context.get_subject_erasure(erasure.erasure_id)
+    return erasure
+
+
+def of_tenant(world: World, table: str) -> str:
+    """Return all that a table has of a tenant."""
+    with psycopg.connect(world.stack.urls.superuser) as connection:
+        rows = connection.execute(
+            f"SELECT t::text FROM context.{table} t WHERE tenant_id = %s", (world.principal.tenant_id,)
+        )
+        return "".join(row for (row,) in rows)
+
+
+async def test_what_pages_say_of_a_user_goes_with_the_user_and_a_compile_makes_the_rest_anew(world: World):
+    """Also what they say of nodes that the user has deleted, and that no compile has missed yet."""
+    ada = world.of(user_id="ada")
+    shop = await world.node("Customer", "Orrery", text="Pays late")
+    await world.node("Opportunity", "Lamps", below=shop, text="Renewal of the lamps")
+    hers = await ada.node("Opportunity", "Hers", below=shop, text="Ada told a sesquipedalian secret")
+    gone = await ada.node("Opportunity", "Gone", below=shop, text="Another sesquipedalian secret")
+    await ada.node("Customer", "Ada sesquipedalian", text="She herself")
+    await world.approve("customer", rules(facet(), facet("open", kind="relationship", walk=BELOW)))
+    await compiled(world)
+    page = await the_page(world, shop)
+    put = {"heading": "Note", "kind": "operational", "source_label": "a call"}
+    await world.context.put_facet(page.page_id, "note", "We like them.", **put)
+    await world.graph.delete_node(gone)
+    assert (await world.context.plan_erasure("ada")).counts["context.compiled_page"] == 2
+
+    erasure = await erased(world, "ada")
+
+    assert erasure.removed["context.compiled_page"] == 2
+    tables = ("compiled_page", "facet", "page_dependency", "passage")
+    assert not [table for table in tables if "sesquipedalian" in of_tenant(world, table)]
+    assert "ada" not in of_tenant(world, "page_dependency")
+    assert await titles(world) == ["Orrery"]
+    page = await the_page(world, shop)
+    assert [one.slug for one in page.facets] == ["note"] and page.stale
+    assert hers not in of_tenant(world, "facet")
+
+    await compiled(world)
+    assert await said(world, shop) == {"state": "Pays late", "open": "Renewal of the lamps", "note": "We like them."}
+    assert not (await the_page(world, shop)).stale
+    assert [hit.title for hit in (await asked(world, "whom do we like?")).hits]
+
+
+async def test_a_page_of_an_older_release_may_say_anybodys_and_is_emptied(world: World):
+    shop = await world.node("Customer", "Orrery", text="Pays late")
+    await world.approve("customer", rules(facet()))
+    await compiled(world)
+    with psycopg.connect(world.stack.urls.superuser) as connection:
+        connection.execute("UPDATE context.page_dependency SET node_owner_id = NULL")
+
+    await erased(world, "ada")
+
+    assert "Pays late" not in of_tenant(world, "facet") + of_tenant(world, "passage")
+    assert await titles(world) == ["Customer"]
+    await compiled(world, definition_name="customer")
+    assert await said(world, shop) == {"state": "Pays late"}

@@ -86,7 +86,7 @@ class ErasuresServicer:
     def Erase(self, request, context):
         """Begins to erase a subject, and answers a receipt at once: the services go on by themselves, whichever process is killed, in steps that hold up
         nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records with their bytes, which
-        have no grace; unfinished uploads; nodes with all that hangs on them; all that any of these is found by; the answers of repeated
+        have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all that any of these is found by; the answers of repeated
         calls. Where something of others' says who wrote it, a pseudonym takes the place of the subject, in the kept calls of administrators too. While an
         erasure of the subject runs, another call answers the same receipt. Stop before whoever writes for the subject: what comes behind a step stays.
 

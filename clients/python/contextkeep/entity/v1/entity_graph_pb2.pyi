@@ -71,6 +71,7 @@ class TraverseColumn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRAVERSE_COLUMN_VERSION: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_AGENT_BUNDLE_ID: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_EDGE_VERSION: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_OWNER_USER_ID: _ClassVar[TraverseColumn]
 
 class ChangeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -121,6 +122,7 @@ TRAVERSE_COLUMN_IO: TraverseColumn
 TRAVERSE_COLUMN_VERSION: TraverseColumn
 TRAVERSE_COLUMN_AGENT_BUNDLE_ID: TraverseColumn
 TRAVERSE_COLUMN_EDGE_VERSION: TraverseColumn
+TRAVERSE_COLUMN_OWNER_USER_ID: TraverseColumn
 CHANGE_KIND_UNSPECIFIED: ChangeKind
 CHANGE_KIND_CHANGED: ChangeKind
 CHANGE_KIND_REMOVED: ChangeKind
