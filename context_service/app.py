@@ -211,7 +211,7 @@ from service_runtime.destinations import Destinations
 from service_runtime.extras import install
 from service_runtime.given_keys import GivenKeys
 from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.metrics import ERASING_FAILED, Counted, Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.observing import observing
 from service_runtime.places import Places
@@ -346,6 +346,7 @@ class _Ground:
 
     settings: Settings
     metrics: Metrics
+    erasing_failed: Counted
     database: Database
     graph: EntityGraph
     names: NodeNames
@@ -397,6 +398,9 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     return _Ground(
         settings=settings,
         metrics=metrics,
+        erasing_failed=metrics.counter(
+            ERASING_FAILED, "Passes of erasing that broke off", what=("contexts", "subjects")
+        ),
         database=database,
         graph=graph,
         names=NodeNames(graph),
@@ -542,7 +546,9 @@ async def _contexts(
 
     task_rows = TaskRows(database, log)
     references = References(task_rows)
-    await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    await stack.enter_async_context(
+        background.running(eraser.keep_erasing(settings.sweep_interval_s, failed=ground.erasing_failed))
+    )
     standing = Standing(database)
     standing.show(ground.metrics)
     await stack.enter_async_context(background.running(standing.keep_reading()))
@@ -996,7 +1002,9 @@ async def _erasures(ground: _Ground, contexts: Eraser, stack: AsyncExitStack) ->
     """Begin to erase subjects."""
     settings, database = ground.settings, ground.database
     eraser = subject_eraser_of(settings, database, ground.storage, contexts)
-    await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    await stack.enter_async_context(
+        background.running(eraser.keep_erasing(settings.sweep_interval_s, failed=ground.erasing_failed))
+    )
     servicer = ErasuresServicer(
         Subjects(database, ground.graph, eraser, requests=_REQUESTS), Holds(database, requests=_REQUESTS)
     )

@@ -35,7 +35,7 @@ from service_runtime import access, background, http, postgres, server, tls, tra
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.observing import observing
 from service_runtime.postgres import Database, take_half_vectors
@@ -153,7 +153,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         kept = timedelta(days=settings.changes_kept_days)
         change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
         await stack.enter_async_context(background.running(change_sweep.keep_sweeping()))
-        await stack.enter_async_context(background.running(owned_eraser.keep_erasing()))
+        erasing_failed = metrics.counter(ERASING_FAILED, "Passes of erasing that broke off", what=("nodes",))
+        failed = partial(erasing_failed, what="nodes")
+        await stack.enter_async_context(background.running(owned_eraser.keep_erasing(failed=failed)))
+        metrics.watch(
+            SUBJECT_ERASURES_PENDING,
+            "Age of the oldest unfinished erasure of a subject",
+            lambda: owned_eraser.pending_s,
+        )
         await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
         await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
         recent = RecentCalls("entity-service")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -61,7 +61,10 @@ UPDATE entity.erasure e SET due_at = now() + %(lease)s FROM due
 WHERE e.tenant_id = %(tenant_id)s AND e.erasure_id = due.erasure_id
 RETURNING e.erasure_id, e.subject
 """
-_IS_OWED = "SELECT erasure_id FROM entity.erasure WHERE tenant_id = %s AND finished_at IS NULL LIMIT 1"
+_OWED = """
+SELECT extract(epoch FROM now() - min(created_at))::float AS since_s FROM entity.erasure
+WHERE tenant_id = %s AND finished_at IS NULL
+"""
 _ERASE_USER = "SELECT access.erase_user(%(subject)s, %(digest)s, %(pseudonym)s) AS ended"
 _FIND = """
 SELECT id FROM entity.node
@@ -199,13 +202,18 @@ class OwnedEraser:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._wake = asyncio.Event()
+        self.pending_s = 0.0  # since the oldest is owed, as the last pass knew; 0: none is
 
     def wake(self) -> None:
         """Let `keep_erasing` look at once."""
         self._wake.set()
 
-    async def keep_erasing(self) -> None:
-        """Erase what is due until cancelled; replicas that start together drift apart."""
+    async def keep_erasing(self, *, failed: Callable[[], object]) -> None:
+        """Erase what is due until cancelled; replicas that start together drift apart.
+
+        Args:
+            failed: Called for each pass that breaks off.
+        """
         while True:
             self._wake.clear()
             look_again_s = LEASE_S
@@ -213,8 +221,10 @@ class OwnedEraser:
                 if not await self.erase_due():
                     look_again_s = background.apart(INTERVAL_S, 0.5, 1.0)
             except ContextKeepError as error:
+                failed()
                 _log.warning("erasing failed", extra={"error": str(error)})
             except Exception:
+                failed()
                 _log.exception("erasing failed")  # the next pass may do better
             try:
                 async with asyncio.timeout(look_again_s):
@@ -228,18 +238,20 @@ class OwnedEraser:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        finished, is_owed = 0, False
+        finished, pending_s = 0, 0.0
         for tenant in await self._database.tenants(reachable=True):
             named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+            self.pending_s = max(self.pending_s, await _owed_s(tenant))
             while due := await tenant.query(_CLAIM, named):
                 erasing = {**named, **due[0]._asdict()}
                 async with background.running(_keep_renewing(tenant, erasing)):
                     await self._erase(tenant, erasing)
                 finished += 1
-            is_owed |= bool(await tenant.query(_IS_OWED, (tenant.tenant_id,)))
+            pending_s = max(pending_s, await _owed_s(tenant))
+        self.pending_s = pending_s
         if finished:
             _log.info("erased", extra={"subjects": finished})
-        return is_owed
+        return pending_s > 0
 
     async def _erase(self, tenant: Tenant, named: dict[str, Any]) -> None:
         named["pseudonym"] = f"erased:{named['erasure_id']}"
@@ -270,6 +282,12 @@ class OwnedEraser:
                 await tenant.transaction(partial(_remove, ids=ids, named=named))
                 await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
         return has_found
+
+
+async def _owed_s(tenant: Tenant) -> float:
+    """Return since when the oldest erasure of a tenant is owed; 0: none is."""
+    (row,) = await tenant.query(_OWED, (tenant.tenant_id,))
+    return float(row.since_s or 0.0)
 
 
 async def _keep_renewing(tenant: Tenant, named: dict[str, Any]) -> None:

@@ -20,6 +20,9 @@ from prometheus_client.process_collector import ProcessCollector
 from contextkeep.errors import ContextKeepError, FailedPrecondition
 
 Timed = Callable[[], AbstractContextManager[None]]
+# Both services erase.
+SUBJECT_ERASURES_PENDING = "contextkeep_subject_erasures_pending_seconds"
+ERASING_FAILED = "contextkeep_erasure_failures"
 OTHER = "other"  # a value of a label that was not announced
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

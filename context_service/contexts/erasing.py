@@ -507,8 +507,13 @@ class Eraser:
         self._woken.add(tenant.tenant_id)
         self._wake.set()
 
-    async def keep_erasing(self, interval_s: float) -> None:
-        """Erase what is due until cancelled; replicas that start together drift apart."""
+    async def keep_erasing(self, interval_s: float, *, failed: Callable[[], object]) -> None:
+        """Erase what is due until cancelled; replicas that start together drift apart.
+
+        Args:
+            interval_s: Between two passes.
+            failed: Called for each that breaks off.
+        """
         loop = asyncio.get_running_loop()
         pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
         while True:
@@ -522,8 +527,10 @@ class Eraser:
             try:
                 await work()
             except ContextKeepError as error:
+                failed()
                 _log.warning("erasing failed", extra={"error": str(error)})
             except Exception:
+                failed()
                 _log.exception("erasing failed")  # the next pass may do better
 
     async def _erase_woken(self) -> int:

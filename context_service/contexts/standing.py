@@ -10,7 +10,7 @@ from context_service.retrieval.owed_vectors import owing_topic
 from context_service.retrieval.passages import CONTEXT, OF_USERS
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
-from service_runtime.metrics import Metrics
+from service_runtime.metrics import SUBJECT_ERASURES_PENDING, Metrics
 from service_runtime.postgres import Across, Database
 
 _log = logging.getLogger("standing")
@@ -28,7 +28,9 @@ _OLDEST = Across(
             (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.outbox
                 WHERE tenant_id = %(tenant_id)s AND topic = ANY (%(topics)s)) AS vectors_s,
             (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.erasure
-                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s
+                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s,
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.subject_erasure
+                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS subjects_s
     """,
     contexts=True,
     subjects=True,
@@ -50,6 +52,8 @@ class Standing:
         self.vectors_pending_s = 0.0  # since the oldest passage waits for its vector; 0: none does
         self.erasures_pending_s = 0.0  # since the oldest context that is gone is not wholly removed; 0: all are
 
+        self.subjects_pending_s = 0.0  # the same of the oldest subject
+
     def show(self, metrics: Metrics) -> None:
         """Let metrics read what was read last."""
         for name, field, meaning in (
@@ -57,6 +61,7 @@ class Standing:
             ("contextkeep_index_passages", "passages", "Passages that the index finds, about"),
             ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest vector that is owed"),
             ("contextkeep_erasures_pending_seconds", "erasures_pending_s", "Age of the oldest unfinished erasure"),
+            (SUBJECT_ERASURES_PENDING, "subjects_pending_s", "Age of the oldest unfinished erasure of a subject"),
         ):
             metrics.watch(name, meaning, partial(getattr, self, field))
 
@@ -88,3 +93,4 @@ class Standing:
         self.passages = sum(index.passages or 0 for index in indexes)
         self.vectors_pending_s = max((row.vectors_s or 0.0 for row in oldest), default=0.0)
         self.erasures_pending_s = max((row.erasures_s or 0.0 for row in oldest), default=0.0)
+        self.subjects_pending_s = max((row.subjects_s or 0.0 for row in oldest), default=0.0)

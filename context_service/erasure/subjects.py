@@ -215,8 +215,13 @@ class SubjectEraser:
         """Let `keep_erasing` look at once."""
         self._wake.set()
 
-    async def keep_erasing(self, interval_s: float) -> None:
-        """Erase what is owed until cancelled; replicas that start together drift apart."""
+    async def keep_erasing(self, interval_s: float, *, failed: Callable[[], object]) -> None:
+        """Erase what is owed until cancelled; replicas that start together drift apart.
+
+        Args:
+            interval_s: Between two passes.
+            failed: Called for each that breaks off.
+        """
         while True:
             self._wake.clear()
             look_again_s = LEASE_S
@@ -224,8 +229,10 @@ class SubjectEraser:
                 if not await self.erase_due():
                     look_again_s = background.apart(interval_s, 0.5, 1.0)
             except ContextKeepError as error:
+                failed()
                 _log.warning("erasing failed", extra={"error": str(error)})
             except Exception:
+                failed()
                 _log.exception("erasing failed")  # the next pass may do better
             try:
                 async with asyncio.timeout(look_again_s):

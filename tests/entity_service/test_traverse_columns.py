@@ -44,6 +44,7 @@ def as_row(reached: pb.TraversedNode) -> list[Any]:
         one.version,
         one.agent_bundle_id,
         1 if by.edge_id else 0,  # none of the edges was changed
+        one.owner_user_id,
     ]
 
 
