@@ -59,6 +59,11 @@ SELECT
     EXISTS (SELECT FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_there,
     EXISTS (SELECT FROM context.erasure WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_erased
 """
+# Of subjects; an older archive does not bring them back. Whoever came again behind an erasure is in a newer one.
+_ERASED_SINCE = """
+SELECT erasure_id, subject_sha256 FROM context.subject_erasure
+WHERE tenant_id = %s AND created_at > coalesce(%s::timestamptz, '-infinity')
+"""
 _REACHED = """
 SELECT coalesce(max(seq), 0) AS seq FROM context.message WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 """
@@ -169,6 +174,12 @@ async def there(transaction: Transaction, context_id: str) -> str:
     named = {"tenant_id": transaction.tenant_id, "context_id": context_id}
     (row,) = await transaction.query(_THERE, named)
     return "erased" if row.is_erased else "there" if row.is_there else ""
+
+
+async def erased_since(transaction: Transaction, begun_at: datetime | None) -> list[tuple[UUID, bytes]]:
+    """Return the erasures of subjects since a time, by their ids and hashes; None: all."""
+    found = await transaction.query(_ERASED_SINCE, (transaction.tenant_id, begun_at))
+    return [(row.erasure_id, bytes(row.subject_sha256)) for row in found]
 
 
 async def reached(transaction: Transaction, context_id: str) -> int:

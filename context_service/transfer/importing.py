@@ -18,6 +18,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -51,6 +52,7 @@ from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import beside_the_loop, parse_json
+from service_runtime.erased import hash_of
 from service_runtime.postgres import Database, Tenant, Transaction
 
 _log = logging.getLogger("transfer")
@@ -301,6 +303,8 @@ class _Import:
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None  # what waited before
         self._files: set[IncomingFile] = set()  # that are not kept yet
+        self._erasures: list[tuple[UUID, bytes]] | None = None  # of subjects, since the archive was begun
+        self._erased: dict[str, bool] = {}  # by owners
 
     async def room(self, size_bytes: int) -> None:
         """Wait until a piece of that size may be read; see `write`."""
@@ -514,6 +518,10 @@ class _Import:
         if run.is_there == "erased":
             return
         names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
+        if not is_of_context and "owner_user_id" in names:
+            parsed = await self._of_nobody_erased(transaction, run, piece, table, parsed)
+            if not parsed:
+                return
         given: dict[str, Any] = _given(run) if is_of_context else {}
         if table is RECORDS and "blob" in piece.says:
             table = RECORDS_WITH_FILE
@@ -563,6 +571,28 @@ class _Import:
                 await self._count_memories(transaction, parsed)
             elif table.name == "wiki_page":
                 await self._name_pages(transaction, run, piece, parsed)
+
+    async def _of_nobody_erased(
+        self, transaction: Transaction, run: Run, piece: Piece, table: Table, parsed: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the rows but those of subjects that were erased here since: they do not come back."""
+        kept = []
+        for row in parsed:
+            if await self._is_erased(transaction, run, row["owner_user_id"]):
+                _conflict(run, piece, table, row, "erased")
+            else:
+                kept.append(row)
+        return kept
+
+    async def _is_erased(self, transaction: Transaction, run: Run, owner: object) -> bool:
+        """Say whether a subject was erased here behind the beginning of the archive."""
+        if not isinstance(owner, str) or not owner:
+            return False
+        if self._erasures is None:
+            self._erasures = await import_rows.erased_since(transaction, _begun_at(run))
+        if owner not in self._erased:
+            self._erased[owner] = any(hash_of(erasure_id, owner) == sha256 for erasure_id, sha256 in self._erasures)
+        return self._erased[owner]
 
     async def _numbered_anew(
         self,
@@ -658,6 +688,8 @@ class _Import:
             raise piece.refused("it is the header of another context than it says")
         run.open_context = header
         run.is_there = await import_rows.there(transaction, header["context_id"])
+        if not run.is_there and await self._is_erased(transaction, run, header["owner_user_id"]):
+            run.is_there = "erased"
         if not run.is_there:
             if run.import_id is None:
                 _count(run, CONTEXT.name, written=1)
@@ -763,6 +795,15 @@ def _manifest(run: Run, piece: Piece) -> None:
         raise piece.refused("the manifest is too large")
     run.manifest = said
     run.report = {"rows": {}, "conflicts": [], "left_out": []}
+
+
+def _begun_at(run: Run) -> datetime | None:
+    """Return when an archive was begun; None: it does not say so."""
+    try:
+        begun_at = datetime.fromisoformat(run.manifest["begun_at"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return begun_at if begun_at.tzinfo else None
 
 
 def _check_header(piece: Piece, header: Mapping[str, Any]) -> None:

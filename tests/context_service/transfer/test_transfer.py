@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
@@ -393,3 +394,55 @@ async def test_the_last_releases_archive_is_imported(stack: Stack):
         done = counts(await put(stack.caller.of(path.name), path.read_bytes()))
         assert done["context"][0] and done["message"][0] and done["blob"][0] and done["memory"][0]
         assert not any(conflicts for _, _, conflicts in done.values())
+
+
+async def test_who_was_erased_since_does_not_come_back_with_an_archive_and_is_told(stack: Opened):
+    """Whatever has an owner; with a newer archive, of somebody who came again, it does."""
+    stack.keys["users"] = replace(PRINCIPAL, tenant_id=OTHER_PRINCIPAL.tenant_id)
+    there, user = stack.caller.of("users"), f"ada {an_id()}"
+    stack.keys["ada"] = replace(stack.keys["users"], user_id=user, subject=user)
+    ada = stack.caller.of("ada")
+
+    async def come() -> str:
+        sent = await ada.send("where is the harbour?")
+        await ada.call("RetainMemory", memory={"text": "Ada lives by the harbour."})
+        await ada.call("PutPage", page={"title": "Harbours", "markdown": "# Harbours"})
+        await upload(ada, f"of {user}".encode())
+        return str(sent.context_id)
+
+    context_id = await come()
+    older = await export(there, user_id=user)
+    async with AsyncContextClient(stack.addresses.context, api_key="users") as admin:
+        erasure = await admin.erase(user)
+        async with asyncio.timeout(60):
+            while erasure.state != "finished":
+                await asyncio.sleep(0.05)
+                erasure = await admin.get_subject_erasure(erasure.erasure_id)
+
+        for dry_run in (True, False):
+            done = await put(there, older, dry_run=dry_run)
+            told = {one.table for one in done.conflicts if one.why == "erased"}
+            assert told >= {"context", "memory", "wiki_page", "wm_record"}
+        assert not any(written for table, (written, _, _) in counts(done).items() if table != "blob"), counts(done)
+        assert not (await admin.plan_erasure(user)).counts
+        assert context_id not in str(await cut(await export(there, tenant=True)))
+
+        newer_id = await come()
+        newer = await export(there, user_id=user)
+        assert not (await put(there, newer)).conflicts
+        assert await ada.texts(newer_id) == ["where is the harbour?"]
+
+
+async def test_what_is_held_stays_as_it_is_whatever_an_archive_says(stack: Opened, admin: Caller):
+    """An import changes and removes nothing that is there."""
+    sent = await admin.send("as it was", parts=[], metadata_json='{"a": 1}')
+    those = await cut(await export(admin, context_id=sent.context_id))
+    async with AsyncContextClient(stack.addresses.context, api_key="admin") as client:
+        hold = await client.put_hold("a lawsuit", context_id=sent.context_id)
+        before = of_context(stack, PRINCIPAL.tenant_id, sent.context_id)
+        n = next(n for n, one in enumerate(those) if one.says.get("table") == "message")
+        those[n] = replace(those[n], data=those[n].data.replace(b"as it was", b"otherwise"))
+        done = await put(admin, joined(those))
+        assert {(one.table, one.why) for one in done.conflicts} >= {("message", "different")}
+        assert of_context(stack, PRINCIPAL.tenant_id, sent.context_id) == before
+        await client.release_hold(hold.hold_id)
