@@ -172,6 +172,8 @@ class Importing:
             scope = work.run.manifest["scope"]
             if scope["kind"] in ("tenant", "user"):
                 await self._mend(tenant, scope["id"] if scope["kind"] == "user" else "")
+            if "definition" in work.run.report["rows"]:  # as when one is approved: its pages are compiled from there on
+                await self._graph.start_changes()
             await work.finish()
         return work.run
 

@@ -19,6 +19,7 @@ from context_service.knowledge.facet_source import FacetSource
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.verifying import Verifying
 from context_service.tokens import TokenCounter
+from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.errors import (
     CompiledPageNotFound,
     CompileUnderWay,
@@ -670,3 +671,21 @@ async def test_a_page_of_an_older_release_may_say_anybodys_and_is_emptied(world:
     assert await titles(world) == ["Customer"]
     await compiled(world, definition_name="customer")
     assert await said(world, shop) == {"state": "Pays late"}
+
+
+# Archives
+
+
+async def test_definitions_that_an_archive_brings_are_compiled_of_all_nodes_by_the_next_compile(world: World):
+    """Pages are in none; behind the first compile only what changed is read, as where a definition was approved."""
+    await world.node("Customer", "Orrery", text="Pays late")
+    await world.approve("customer", rules(facet()))
+    await compiled(world)
+    target, parts = World(world.stack), world.context.export_archive_messages(pb.ArchiveScope(tenant=True))
+    archive = b"".join([part.data async for part in parts])
+
+    await target.context.import_archive(archive)
+
+    assert (await compiled(target)).pages_written == 1
+    assert await titles(target) == ["Orrery"]
+    assert (await compiled(target)).nodes_read == 0
