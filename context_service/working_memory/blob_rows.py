@@ -82,7 +82,7 @@ WHERE b.tenant_id = %(tenant_id)s AND b.id = due.id
 RETURNING b.id, b.provider, b.key, due.state = 'writing' AS was_abandoned
 """
 
-_FORGET = "DELETE FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'deleting'"
+_FORGET = "DELETE FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'deleting'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +175,9 @@ async def claim_due(tenant: Tenant, *, count_max: int, lease_s: float) -> list[D
     ]
 
 
-async def forget(tenant: Tenant, blob_id: UUID) -> None:
-    """Remove the row of a blob whose bytes are gone."""
-    await tenant.query(_FORGET, (tenant.tenant_id, blob_id))
+async def forget(tenant: Tenant, blob_ids: Sequence[UUID]) -> None:
+    """Remove the rows of blobs whose bytes are gone."""
+    await tenant.query(_FORGET, (tenant.tenant_id, list(blob_ids)))
 
 
 async def publishing(
