@@ -46,7 +46,7 @@ class Register:
         Raises:
             ProviderNotConfigured, Unavailable: a provider does not answer.
         """
-        found = set()
+        found: set[Erased] = set()
         for provider in self._storage.providers():
             async with aclosing(self._storage.list_pages(provider, REGISTER, unfinished=False)) as pages:
                 async for page in pages:

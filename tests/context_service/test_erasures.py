@@ -149,6 +149,27 @@ async def test_a_hold_forbids_every_way_to_erase(services: Addresses, urls: Urls
         await finished(admin, await admin.erase(ADA))
 
 
+async def test_a_fork_is_whose_the_window_is_so_what_came_of_it_is_found(services: Addresses, urls: Urls):
+    """A fork of nobody's window is nobody's, whoever works on it: no merge brings what is a user's to nobody."""
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncContextClient(services.context, api_key="ada") as ada,
+    ):
+        nobodys = (await admin.send_message(MessageInput(content="the beginning"))).context_id
+        hers = (await ada.send_message(MessageInput(content="the beginning"))).context_id
+        for context_id, owner in ((nobodys, ""), (hers, ADA)):
+            window = await ada.open_window(context_id, model="gpt-4o")
+            fork = (await ada.fork_window(window.window_id, task=f"a part of {owner}")).window
+            answer = MessageInput(content=f"a result for {owner or 'nobody'}", role="assistant")
+            await ada.append_messages([answer], fork.context_id)
+            await ada.merge_window(fork.window_id)
+            assert (await ada.get_context(fork.context_id)).context.owner_user_id == owner
+        await finished(admin, await admin.erase(ADA))
+    with psycopg.connect(urls.superuser) as connection:
+        left = "".join(row for (row,) in connection.execute("SELECT m::text FROM context.message m"))
+    assert "a result for nobody" in left and f"a result for {ADA}" not in left and ADA not in left
+
+
 async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, urls: Urls):
     """Whichever was first: who holds is told nothing of an erasure that began at the same moment."""
     async with (
