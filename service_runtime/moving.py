@@ -85,6 +85,11 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name,
         FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
         WHERE i.indrelid = c.oid AND i.indisprimary
     ) AS key,
+    (
+        SELECT bool_and(k.atttypid = 'uuid'::regtype) AND count(*) = 2
+        FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND i.indisprimary
+    ) AS has_id,
     ARRAY(SELECT f.confrelid FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f') AS refers_to
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -211,6 +216,7 @@ class _Table:
     columns: list[str]
     identities: list[str]
     key: list[str]  # led by the tenant
+    has_id: bool  # the rest of the key is a UUID
     is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
 
     def row(self) -> sql.Composable:
@@ -219,10 +225,12 @@ class _Table:
 
     def keys(self, of: str = "") -> sql.Composable:
         """How many keys there are, and a checksum of them; of an alias, if there is more than one table."""
-        key = sql.SQL(", ").join(sql.Identifier(of, name) if of else sql.Identifier(name) for name in self.key)
-        return sql.SQL("count(*) AS count, coalesce(bit_xor(hash_record_extended(ROW({}), 0)), 0) AS checksum").format(
-            key
-        )
+        key = [sql.Identifier(of, name) if of else sql.Identifier(name) for name in self.key]
+        if self.has_id:  # as most have: a third of the time that a record of it takes
+            number = sql.SQL("uuid_hash_extended({}, 0)").format(key[1])
+        else:
+            number = sql.SQL("hash_record_extended(ROW({}), 0)").format(sql.SQL(", ").join(key))
+        return sql.SQL("count(*) AS count, coalesce(bit_xor({}), 0) AS checksum").format(number)
 
     def same_key(self) -> sql.Composable:
         """A row `t` and a row `s` have the same key."""
@@ -803,6 +811,7 @@ def _tables(connection: Connection) -> list[_Table]:
                     columns=row.columns,
                     identities=row.identities or [],
                     key=row.key,
+                    has_id=row.has_id,
                     is_referred_to=any(row.oid in other.refers_to for other in rows if other.oid != row.oid),
                 )
             )

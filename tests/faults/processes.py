@@ -91,16 +91,17 @@ class Service:
         """Whether it still runs though it was told to end."""
         return self.is_running and self._told_to_end
 
-    async def start(self, *, until: str = "", **environment: str) -> None:
+    async def start(self, *, until: str = "", timeout_s: float = START_TIMEOUT_S, **environment: str) -> None:
         """Start it, and wait until a health service name says that it serves; by default all of it.
 
         Args:
             until: The health service name.
+            timeout_s: How long that may take.
             environment: Settings of this life.
         """
         self._told_to_end = False
         self._process = spawn(*self._command, environment={**self._environment, **environment}, log=self.log)
-        await self.until_serving(until)
+        await self.until_serving(until, timeout_s=timeout_s)
 
     async def until_serving(self, name: str = "", *, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until a health service name says that it serves."""

@@ -24,11 +24,11 @@ from tests.soak.run import EXPECTED, Write
 T = TypeVar("T")
 
 MOVERS = 4
-ROUND_S = 60.0  # of calls, moves and kills; then all of it rests, and is looked at
+ROUND_S = 120.0  # of calls, moves and kills; then all of it rests, and is looked at
 SETTLED_S = 180.0  # that what is under way then may take
 RECHECKED = 100  # writes of earlier rounds behind each round; all of them at the end
 CHECKS_AT_ONCE = 8
-PAUSE_S = (0.5, 3.0)  # of each tenant between two calls
+PAUSE_S = (2.0, 8.0)  # of each tenant between two calls
 STEPS = ("arriving", "copying", "copied", "catching up", "leaving", "drained", "whole", "gone", "listed", "here")
 WRITTEN = [operation for operation in OPERATIONS if not isinstance(operation, ReadBlob)]
 STREAMS = {operation.name for operation in OPERATIONS if isinstance(operation, UploadBlob)}

@@ -33,6 +33,9 @@ NAMES = (HOME, "east", "west")
 _STAYS = {"access.residence", "access.move", "access.api_key", "access.context_key"}
 _NOBODY = str(UUID(int=1))
 _SWEPT_S = 60.0
+CALL_S = 120.0  # a machine may be slow
+RETRIES = 8  # the network may find a dying replica several times
+START_S = 180.0  # that a service may take, beside all else
 _IS_DOWN = '"event":"database does not serve its tenants"'  # which is so while one is killed
 
 # Rows that were written into a database behind the transaction that gave their tenant up.
@@ -118,11 +121,11 @@ class Stack:
         self.services_killed.append(time.monotonic())
         await service.kill()
         await asyncio.sleep(down_s)
-        await service.start(until="liveness")
+        await service.start(until="liveness", timeout_s=START_S)
 
     async def until_serving(self) -> None:
         """Wait until every replica is ready, and serves the tenants of all databases."""
-        await asyncio.gather(*(service.until_serving() for service in self.services))
+        await asyncio.gather(*(service.until_serving(timeout_s=START_S) for service in self.services))
         await asyncio.gather(
             *(self._until_it_serves(service, name) for service in self.services for name in self.databases)
         )
@@ -268,7 +271,7 @@ async def running(folder: Path, *, tenants: int) -> AsyncIterator[Stack]:
             **environment_of(stack),
             "ENTITY_SERVICE_URL": f"127.0.0.1:{to_entity.port}",
             "BLOB_DELETE_GRACE_S": "0",
-            "SWEEP_INTERVAL_S": "1",
+            "SWEEP_INTERVAL_S": "10",
             "UPLOAD_LEASE_S": "20",
         }
         for module, both in ports.items():
@@ -276,7 +279,7 @@ async def running(folder: Path, *, tenants: int) -> AsyncIterator[Stack]:
                 service = Service(module, port, environment=environment, log=folder / f"{module}-{number}.log")
                 opened.push_async_callback(service.kill)
                 services.append(service)
-        await asyncio.gather(*(service.start() for service in services))
+        await asyncio.gather(*(service.start(timeout_s=START_S) for service in services))
         keys = KeyAdministration(databases[HOME].server.admin_url)
         for lives_in in NAMES:
             name = f"stays-{lives_in or 'home'}"
@@ -287,9 +290,11 @@ async def running(folder: Path, *, tenants: int) -> AsyncIterator[Stack]:
             await asyncio.to_thread(stack.administration.add_tenant, name, database=lives_in)
             key = keys.create(NewKey(tenant=name, subject="soak", scopes=("read", "write", "admin")))
             clients = Clients(
-                entity=await opened.enter_async_context(AsyncEntityClient(f"127.0.0.1:{to_entity.port}", api_key=key)),
+                entity=await opened.enter_async_context(
+                    AsyncEntityClient(f"127.0.0.1:{to_entity.port}", api_key=key, timeout_s=CALL_S, retries=RETRIES)
+                ),
                 context=await opened.enter_async_context(
-                    AsyncContextClient(f"127.0.0.1:{to_context.port}", api_key=key)
+                    AsyncContextClient(f"127.0.0.1:{to_context.port}", api_key=key, timeout_s=CALL_S, retries=RETRIES)
                 ),
             )
             stack.tenants.append(Tenant(name=name, id=_id_of(keys, name), clients=clients, lives_in=lives_in))
