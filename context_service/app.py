@@ -203,7 +203,17 @@ from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition, NotFound
-from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
+from service_runtime import (
+    access,
+    background,
+    connections,
+    database_probes,
+    http,
+    probe,
+    server,
+    tls,
+    tracing,
+)
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.connections import Connection
@@ -212,7 +222,7 @@ from service_runtime.extras import install
 from service_runtime.given_keys import GivenKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import ERASING_FAILED, Counted, Metrics
-from service_runtime.migrate import Migration, access_migrations, load, require_applied
+from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.observing import observing
 from service_runtime.places import Places
 from service_runtime.postgres import Database, Tenant, take_half_vectors
@@ -1068,11 +1078,6 @@ def probes(settings: Settings) -> dict[str, Check]:
         if files := tls.files_of(settings):
             tls.server_credentials(files)
 
-    async def database() -> None:
-        await postgres.ask(settings.database, take_half_vectors)
-        async with open_database(settings) as opened:
-            await SchemaCheck(opened, migrations()).ready()
-
     async def blobs() -> None:
         async with open_storage(settings) as storage:
             await storage.check()
@@ -1083,7 +1088,7 @@ def probes(settings: Settings) -> dict[str, Check]:
 
     asked: dict[str, Check] = {
         f"listening on {settings.context_service_host}": listening,
-        "Postgres, as DATABASE_URL": database,
+        **database_probes.of_services(settings, migrations()),
         "the place of the blobs": blobs,
     }
     asked[f"the Entity Service at {_entity_address(settings)}"] = entity
@@ -1102,10 +1107,7 @@ def probes(settings: Settings) -> dict[str, Check]:
             await _file_mappings(settings, history_limits_of(settings))
 
         asked[f"the mappings in {settings.mappings_path}"] = mappings
-    if settings.database_admin_url is not None:
-        is_migrated = partial(asyncio.to_thread, require_applied, settings.database_admin, migrations())
-        asked["migrations, as DATABASE_ADMIN_URL"] = is_migrated
-    return asked
+    return asked | database_probes.of_owner(settings, migrations())
 
 
 async def _file_mappings(settings: Settings, limits: HistoryLimits) -> FileMappings:

@@ -73,7 +73,9 @@ def add_moves(tenants: Subparsers) -> None:
     command.add_argument("tenant", help="its name")
     command.add_argument("--to", required=True, metavar="DATABASE", help="one of DATABASE_URLS, or home")
     command.add_argument("--dry-run", action="store_true", help="only say what there is to copy")
-    proposals = tenants.add_parser("rebalance", help="propose moves that make the databases of like size; moves nobody")
+    proposals = tenants.add_parser(
+        "rebalance", help="propose moves that give the databases like much to keep and to do; moves nobody"
+    )
     clean = tenants.add_parser("clean", help="remove the old rows of tenants who have moved away")
     clean.add_argument("--after-hours", type=float, default=24.0, metavar="N", help="since when (default: %(default)s)")
     for one in (command, proposals, clean):

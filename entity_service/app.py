@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -31,12 +30,12 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import access, background, http, postgres, server, tls, tracing
+from service_runtime import access, background, database_probes, http, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 from service_runtime.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
-from service_runtime.migrate import Migration, access_migrations, load, require_applied
+from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.observing import observing
 from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.recent_calls import RecentCalls
@@ -76,18 +75,11 @@ def probes(settings: Settings) -> dict[str, Check]:
         if files := tls.files_of(settings):
             tls.server_credentials(files)
 
-    async def database() -> None:
-        await postgres.ask(settings.database, take_half_vectors)
-        async with Database.open(settings.database, connections_max=1, name="check-config") as opened:
-            await SchemaCheck(opened, migrations()).ready()
-
     asked: dict[str, Check] = {
         f"listening on {settings.entity_service_host}": listening,
-        "Postgres, as DATABASE_URL": database,
+        **database_probes.of_services(settings, migrations()),
+        **database_probes.of_owner(settings, migrations()),
     }
-    if settings.database_admin_url is not None:
-        is_migrated = partial(asyncio.to_thread, require_applied, settings.database_admin, migrations())
-        asked["migrations, as DATABASE_ADMIN_URL"] = is_migrated
     return asked
 
 

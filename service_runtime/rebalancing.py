@@ -1,4 +1,9 @@
-"""Which tenants to move, so that the databases are of like size: proposed, and done by nobody but an operator."""
+"""Which tenants to move, so that databases have like much to keep and to do: proposed, and done by an operator alone.
+
+What a tenant weighs is its share of all bytes and its share of all writes, each for one half. Writes are those of the
+last day: the rows by which each is done once, which live as long (`context.request`, `entity.request`). What is
+read is counted nowhere by tenant; who writes much reads much, as a rule.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,25 @@ from psycopg.rows import namedtuple_row
 from service_runtime.administration import administering
 from service_runtime.databases import Databases
 
-_NEAR = 0.1  # of the mean size: nearer to it no move is worth its while
+_NEAR = 0.1  # of the mean weight: nearer to it no move is worth its while
 _MOVES_MAX = 20
 
 # Rows of messages and nodes stand for all that a tenant has; sizes of databases say how many bytes one is.
-_ROWS = """
+_HELD = """
 SELECT t.name, (SELECT count(*) FROM entity.node n WHERE n.tenant_id = t.id)
-    + (SELECT count(*) FROM context.message m WHERE m.tenant_id = t.id) AS rows
-FROM access.tenant t JOIN access.residence r ON r.tenant_id = t.id AND r.state = 'HERE'
-ORDER BY 2 DESC
+    + (SELECT count(*) FROM context.message m WHERE m.tenant_id = t.id) AS rows,
+    (SELECT count(*) FROM context.request r WHERE r.tenant_id = t.id)
+    + (SELECT count(*) FROM entity.request r WHERE r.tenant_id = t.id) AS writes
+FROM access.tenant t WHERE access.lives_here(t.id)
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a database or a tenant has to keep and to do."""
+
+    bytes: int  # of a tenant: about
+    writes: int  # of the last day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,36 +44,61 @@ class Proposal:
     source: str
     target: str
     bytes: int  # about
+    writes: int  # of the last day
 
 
 def proposals(databases: Databases) -> list[Proposal]:
-    """Return moves from the largest databases to the smallest, the most useful first."""
+    """Return moves from the databases with most to keep and to do to those with least, the most useful first.
+
+    A database that does not answer is left out.
+    """
     sizes = databases.sizes()
-    tenants: dict[str, dict[str, int]] = {}
-    for name in sizes:
+    loads: dict[str, Load] = {}
+    tenants: dict[str, dict[str, Load]] = {}
+    for name, size in sizes.items():
         with administering(databases.url_of(name), row_factory=namedtuple_row) as connection:
-            rows = {row.name: int(row.rows) for row in connection.execute(_ROWS)}
-        all_rows = sum(rows.values())
-        tenants[name] = {tenant: sizes[name] * count // all_rows for tenant, count in rows.items() if count}
-    return proposed(sizes, tenants)
+            held = connection.execute(_HELD).fetchall()
+        all_rows = sum([row.rows for row in held])
+        tenants[name] = {
+            row.name: Load(bytes=size * row.rows // max(all_rows, 1), writes=row.writes)
+            for row in held
+            if row.rows or row.writes
+        }
+        loads[name] = Load(bytes=size, writes=sum([row.writes for row in held]))
+    return proposed(loads, tenants)
 
 
-def proposed(sizes: Mapping[str, int], tenants: Mapping[str, Mapping[str, int]]) -> list[Proposal]:
-    """Return the moves for databases of these bytes, with tenants of these."""
-    size, left = dict(sizes), {name: dict(of) for name, of in tenants.items()}
-    mean = sum(size.values()) / len(size)
+def proposed(databases: Mapping[str, Load], tenants: Mapping[str, Mapping[str, Load]]) -> list[Proposal]:
+    """Return the moves for databases with so much, and tenants in them."""
+    all_bytes = sum([load.bytes for load in databases.values()]) or 1
+    all_writes = sum([load.writes for load in databases.values()]) or 1
+
+    def weight(load: Load) -> float:
+        return (load.bytes / all_bytes + load.writes / all_writes) / 2
+
+    weights = {name: weight(load) for name, load in databases.items()}
+    left = {name: {tenant: weight(load) for tenant, load in of.items()} for name, of in tenants.items()}
+    mean = sum(weights.values()) / len(weights)
     found: list[Proposal] = []
     while len(found) < _MOVES_MAX:
-        source, target = max(size, key=size.__getitem__), min(size, key=size.__getitem__)
-        gap = size[source] - size[target]
-        # The largest that leaves its new database smaller than the old one was; one alone stays where it is.
-        fitting = {tenant: count for tenant, count in left[source].items() if count < gap}
-        if size[source] - mean <= _NEAR * mean or not fitting:
+        source, target = max(weights, key=weights.__getitem__), min(weights, key=weights.__getitem__)
+        gap = weights[source] - weights[target]
+        # The heaviest that leaves its new database lighter than the old one was; one alone stays where it is.
+        fitting = {tenant: one for tenant, one in left[source].items() if one < gap}
+        if weights[source] - mean <= _NEAR * mean or not fitting:
             break
         tenant = min(fitting, key=lambda one: abs(fitting[one] - gap / 2))
+        load = tenants[source][tenant]
         found.append(
-            Proposal(tenant=tenant, source=source or "home", target=target or "home", bytes=left[source].pop(tenant))
+            Proposal(
+                tenant=tenant,
+                source=source or "home",
+                target=target or "home",
+                bytes=load.bytes,
+                writes=load.writes,
+            )
         )
-        size[source] -= found[-1].bytes
-        size[target] += found[-1].bytes
+        moved = left[source].pop(tenant)
+        weights[source] -= moved
+        weights[target] += moved
     return found

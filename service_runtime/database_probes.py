@@ -1,0 +1,45 @@
+"""What `check-config` asks of each database: whether it answers as both roles, and is migrated."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from service_runtime import postgres
+from service_runtime.migrate import Migration, require_applied
+from service_runtime.postgres import Database, take_half_vectors
+from service_runtime.schema import SchemaCheck
+from service_runtime.server import Check
+from service_runtime.settings import ServiceSettings
+
+
+def of_services(settings: ServiceSettings, migrations: Sequence[Migration]) -> dict[str, Check]:
+    """Return what is asked as the services' role."""
+
+    async def answers(url: str) -> None:
+        await postgres.ask(url, take_half_vectors)
+        async with Database.open(url, connections_max=1, name="check-config") as opened:
+            await SchemaCheck(opened, migrations).ready()
+
+    async def home() -> None:
+        await answers(settings.database)
+
+    others = {f"{name}, of DATABASE_URLS": partial(answers, url) for name, url in settings.other_databases.items()}
+    return {"Postgres, as DATABASE_URL": home, **others}
+
+
+def of_owner(settings: ServiceSettings, migrations: Sequence[Migration]) -> dict[str, Check]:
+    """Return what is asked as the owner of the tables, if the settings say who that is."""
+
+    async def other(name: str) -> None:
+        await asyncio.to_thread(require_applied, settings.other_databases_admin[name], list(migrations))
+
+    if settings.database_admin_url is None:
+        return {}
+    home = partial(asyncio.to_thread, require_applied, settings.database_admin, list(migrations))
+    others = {
+        f"migrations of {name}, of DATABASE_ADMIN_URLS": partial(other, name)
+        for name in (settings.other_databases if settings.database_admin_urls else ())
+    }
+    return {"migrations, as DATABASE_ADMIN_URL": home, **others}
