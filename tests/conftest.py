@@ -56,7 +56,7 @@ hypothesis.settings.load_profile("any machine")
 
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
 ARE_MANY = os.environ.get("CONTEXTKEEP_TEST_DATABASES") == "2"
-BESIDE: dict[str, str] = {}  # by URLs of the services' role: of the database beside each
+BESIDE: dict[str, Urls] = {}  # by URLs of the services' role: the database beside each
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
 METADATA = (("authorization", f"Bearer {KEY}"),)
@@ -136,6 +136,25 @@ class Urls:
     admin: str
     superuser: str
 
+    @property
+    def all(self) -> list[Urls]:
+        """This one, and the one beside it."""
+        return [self, *([BESIDE[self.service]] if self.service in BESIDE else [])]
+
+    def of(self, tenant_id: uuid.UUID) -> Urls:
+        """Return the one of them in which a tenant lives."""
+        return self.all[-1] if lives_beside(tenant_id) else self
+
+
+def lives_beside(tenant_id: uuid.UUID) -> bool:
+    """Say whether a tenant lives in the database beside, where there is one: the other one does, and half of all."""
+    return tenant_id != DEFAULT_TENANT_ID and (tenant_id == OTHER_PRINCIPAL.tenant_id or tenant_id.int % 2 == 1)
+
+
+def neighbour_of(tenant_id: uuid.UUID) -> uuid.UUID:
+    """Return a new tenant, who lives in the same database."""
+    return uuid.UUID(int=uuid.uuid4().int & ~1 | lives_beside(tenant_id))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
@@ -198,20 +217,32 @@ def gcs_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
 
 
 @contextmanager
-def cloned(postgres: EmbeddedPostgres) -> Iterator[Urls]:
-    """Make a migrated database for the block; with `make test DATABASES=2` another one is beside it."""
-    name, beside = CLONES[postgres].take(), CLONES[postgres].take() if ARE_MANY else None
-    service = postgres.url(role=SERVICE_ROLE, database=name)
+def cloned(postgres: EmbeddedPostgres, *, is_alone: bool = False) -> Iterator[Urls]:
+    """Make a migrated database for the block; with `make test DATABASES=2` another one is beside it.
+
+    Args:
+        postgres: Where.
+        is_alone: None is: the test is about what two tenants have in one database.
+    """
+    name, beside = CLONES[postgres].take(), CLONES[postgres].take() if ARE_MANY and not is_alone else None
+    made = _urls(postgres, name)
     if beside is not None:
-        BESIDE[service] = postgres.url(role=SERVICE_ROLE, database=beside)
-    yield Urls(
-        service=service,
+        from tests.spread import settle
+
+        BESIDE[made.service] = _urls(postgres, beside)
+        settle(made, BESIDE[made.service])
+    yield made
+    BESIDE.pop(made.service, None)
+    for one in filter(None, (name, beside)):
+        CLONES[postgres].drop(one)
+
+
+def _urls(postgres: EmbeddedPostgres, name: str) -> Urls:
+    return Urls(
+        service=postgres.url(role=SERVICE_ROLE, database=name),
         admin=postgres.url(role=OWNER_ROLE, database=name),
         superuser=postgres.url(role="postgres", database=name),
     )
-    BESIDE.pop(service, None)
-    for one in filter(None, (name, beside)):
-        CLONES[postgres].drop(one)
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """Two databases, and tenants spread over them.
 
 `make test DATABASES=2` gives each database of a test another one beside it, in which the other tenant lives, and half
-of those who are listed nowhere. So what a test says holds wherever a tenant lives, unless the test itself looks into
-the database for one who lives in the other: those are left out of that run.
+of those who are listed nowhere. So what a test says holds wherever a tenant lives. One that looks into the
+database itself asks `Urls.of` or `Urls.all` which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import psycopg
 
@@ -19,8 +18,7 @@ from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.databases import Databases
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
-from service_runtime.postgres.pool import Pool
-from tests.conftest import BESIDE, OTHER_PRINCIPAL, Urls, cloned
+from tests.conftest import BESIDE, OTHER_PRINCIPAL, Urls, cloned, lives_beside
 
 EAST = "east"
 
@@ -51,7 +49,7 @@ class Two:
 @contextmanager
 def two_databases(postgres: EmbeddedPostgres) -> Iterator[Two]:
     """Make both for the block."""
-    with cloned(postgres) as home, cloned(postgres) as east:
+    with cloned(postgres, is_alone=True) as home, cloned(postgres, is_alone=True) as east:
         with psycopg.connect(east.admin, autocommit=True) as connection:
             connection.execute("DELETE FROM access.tenant WHERE id = %s", (OTHER_PRINCIPAL.tenant_id,))
         two = Two(home=home, east=east)
@@ -60,28 +58,43 @@ def two_databases(postgres: EmbeddedPostgres) -> Iterator[Two]:
         yield two
 
 
+def settle(home: Urls, east: Urls) -> None:
+    """Let the other tenant live in the database beside a home, and whoever is sent there without being listed."""
+    with psycopg.connect(home.admin, autocommit=True) as connection:
+        connection.execute(
+            "WITH listed AS (UPDATE access.tenant SET database = %(name)s WHERE id = %(id)s)"
+            " INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'GONE')",
+            {"id": OTHER_PRINCIPAL.tenant_id, "name": EAST},
+        )
+    with psycopg.connect(east.admin, autocommit=True) as connection:
+        connection.execute(
+            "WITH named AS (INSERT INTO access.this_database (name) VALUES (%(name)s))"
+            " INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE')",
+            {"id": OTHER_PRINCIPAL.tenant_id, "name": EAST},
+        )
+        connection.execute("DELETE FROM access.residence WHERE tenant_id = %s", (DEFAULT_TENANT_ID,))
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION access.lives_here(of_tenant uuid) RETURNS boolean LANGUAGE sql STABLE AS"
+            " $$ SELECT NOT EXISTS (SELECT FROM access.residence r WHERE r.tenant_id = of_tenant"
+            " AND r.state IN ('ARRIVING', 'GONE')) $$"
+        )
+
+
 def switch_on() -> None:
     """Let whoever opens one of the databases that have one beside them open both."""
-    made, opened = Database.__init__, Database.open.__func__  # type: ignore[attr-defined]
+    opened = Database.open.__func__  # type: ignore[attr-defined]
 
-    def make(self: Database, home: Pool, others: Mapping[str, Pool]) -> None:
-        made(self, home, others)
-        if EAST in others:
-            remembered = self._directory.remember
-            self._directory.remember = (  # type: ignore[method-assign]
-                lambda tenant_id, database: remembered(tenant_id, EAST if _lives_east(tenant_id) else database)
-            )
-
-    def open_both(
+    @asynccontextmanager
+    async def open_both(
         cls: type[Database], url: str, *, others: Mapping[str, str] | None = None, **how: Any
-    ) -> AbstractAsyncContextManager[Database]:
-        beside = {EAST: BESIDE[url]} if url in BESIDE and not others else others
-        found: AbstractAsyncContextManager[Database] = opened(cls, url, others=beside, **how)
-        return found
+    ) -> AsyncIterator[Database]:
+        is_spread = url in BESIDE and not others
+        async with opened(cls, url, others={EAST: BESIDE[url].service} if is_spread else others, **how) as database:
+            if is_spread:
+                remember = database._directory.remember
+                database._directory.remember = lambda tenant_id, name: remember(
+                    tenant_id, EAST if lives_beside(tenant_id) else name
+                )
+            yield database
 
-    Database.__init__ = make  # type: ignore[method-assign]
     Database.open = classmethod(open_both)  # type: ignore[assignment,method-assign]
-
-
-def _lives_east(tenant_id: UUID) -> bool:
-    return tenant_id != DEFAULT_TENANT_ID and (tenant_id == OTHER_PRINCIPAL.tenant_id or tenant_id.int % 2 == 1)

@@ -60,7 +60,7 @@ async def test_services_that_are_killed_while_they_erase_go_on_to_the_same_end(
         await context.until_serving()
         await filled(context.address, entity.address, of_ada, times=4)
         await filled(context.address, entity.address, of_bob, times=1)
-        tables = stack.enter_context(reading(urls.superuser))
+        tables = stack.enter_context(reading(urls))
         admin = await stack.enter_async_context(AsyncContextClient(context.address, api_key=admin_key, retries=5))
         there_were = (await admin.plan_erasure(ADA)).counts
         before = tables.rows_of(DEFAULT_TENANT_ID)

@@ -32,7 +32,7 @@ def shared_urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
 
 @pytest.fixture(scope="package")
 def tables(shared_urls: Urls) -> Iterator[Tables]:
-    with reading(shared_urls.superuser) as opened:
+    with reading(shared_urls) as opened:
         yield opened
 
 
@@ -113,7 +113,7 @@ def finds_documents(client: Client, shared_urls: Urls) -> Callable[[uuid.UUID, o
 
 @pytest.fixture(scope="package")
 def copies(shared_urls: Urls, blob_folder: Path) -> Iterator[Copies]:
-    with copying(shared_urls.superuser, blob_folder) as opened:
+    with copying(shared_urls, blob_folder) as opened:
         yield opened
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import shutil
 import sys
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.conftest import Urls, neighbour_of
 from tests.hostile.tables import column_names, tables_of_tenants
 from tests.hostile.things import Things
 
@@ -64,41 +65,48 @@ def written(tenant_id: uuid.UUID, write: Callable[[], Things]) -> Original:
 
 
 class Copies:
-    """Copies tenants of one database; made by `copying`."""
+    """Copies tenants within the databases where they have rows; made by `copying`."""
 
-    def __init__(self, connection: psycopg.Connection, blob_folder: Path) -> None:
-        self._connection = connection
+    def __init__(self, connections: Sequence[psycopg.Connection], blob_folder: Path) -> None:
+        self._connections = connections
         self._blob_folder = blob_folder
 
     def of(self, original: Original) -> tuple[uuid.UUID, Things]:
         """Return a new tenant with all rows and files of another, and the names of its things."""
-        made = {original.tenant_id: uuid.uuid4()}
+        made = {original.tenant_id: neighbour_of(original.tenant_id)}
         for of, name, derived in original.derived:
             if of in made:
                 made[derived] = uuid.uuid5(made[of], name)
         tenant_id = made[original.tenant_id]
         names = {str(old): str(new) for old, new in made.items()} | {original.tenant_id.hex: tenant_id.hex}
         arguments = original.tenant_id, list(names), list(names.values())
-        self._connection.execute("SELECT pg_temp.copy_tenant(%s, %s, %s)", arguments)
+        for connection in self._connections:
+            connection.execute("SELECT pg_temp.copy_tenant(%s, %s, %s)", arguments)
         shutil.copytree(self._blob_folder / original.tenant_id.hex, self._blob_folder / tenant_id.hex)
         of_things = {field.name: getattr(original.things, field.name) for field in fields(Things)}
         return tenant_id, Things(**{name: names.get(value, value) for name, value in of_things.items()})
 
 
 @contextmanager
-def copying(superuser_url: str, blob_folder: Path) -> Iterator[Copies]:
+def copying(urls: Urls, blob_folder: Path) -> Iterator[Copies]:
     """Copy tenants in the block."""
-    with psycopg.connect(superuser_url, autocommit=True) as connection:
-        connection.execute("SET session_replication_role = replica")  # rows as they are: no triggers, no foreign keys
-        connection.execute(_RENAMED)
-        inserts = sql.SQL(" ").join(_insert(connection, table) for table in tables_of_tenants(connection))
-        connection.execute(
-            sql.SQL(
-                "CREATE FUNCTION pg_temp.copy_tenant(original uuid, old text[], new text[]) RETURNS void"
-                " LANGUAGE plpgsql AS {}"
-            ).format(sql.Literal(sql.SQL("BEGIN {} END").format(inserts).as_string(connection)))
-        )
-        yield Copies(connection, blob_folder)
+    with ExitStack() as stack:
+        connections = [stack.enter_context(psycopg.connect(one.superuser, autocommit=True)) for one in urls.all]
+        for connection in connections:
+            _prepare(connection)
+        yield Copies(connections, blob_folder)
+
+
+def _prepare(connection: psycopg.Connection) -> None:
+    connection.execute("SET session_replication_role = replica")  # rows as they are: no triggers, no foreign keys
+    connection.execute(_RENAMED)
+    inserts = sql.SQL(" ").join(_insert(connection, table) for table in tables_of_tenants(connection))
+    connection.execute(
+        sql.SQL(
+            "CREATE FUNCTION pg_temp.copy_tenant(original uuid, old text[], new text[]) RETURNS void"
+            " LANGUAGE plpgsql AS {}"
+        ).format(sql.Literal(sql.SQL("BEGIN {} END").format(inserts).as_string(connection)))
+    )
 
 
 def _insert(connection: psycopg.Connection, table: str) -> sql.Composed:

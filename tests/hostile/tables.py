@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
+
+from tests.conftest import Urls
 
 SCHEMAS = ["access", "context", "entity"]
 BESIDE = {"access.administrative_call"}  # of each call of an administrator there is a row, refused or not
@@ -45,17 +47,23 @@ def tables_of_tenants(connection: psycopg.Connection) -> list[str]:
 
 
 class Tables:
-    """What tenants have in all tables, read between any two calls: on one connection, and planned once."""
+    """What tenants have in all tables, of all databases, read between any two calls: planned once."""
 
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
-        self._names = [name for name, has_tenant in _relations(connection).items() if has_tenant and name not in BESIDE]
+    def __init__(self, connections: Sequence[psycopg.Connection]) -> None:
+        self._connections = connections
+        self._names = [
+            name for name, has_tenant in _relations(connections[0]).items() if has_tenant and name not in BESIDE
+        ]
         self._prepare("sums_of", "count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))")
         self._prepare("rows_of", "t::text")
 
     def sums_of(self, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
         """Return how many rows a tenant has in each table, and a checksum over them."""
-        return {name: (count, checksum) for name, count, checksum in self._all("sums_of", tenant_id)}
+        found: dict[str, tuple[int, str]] = {}
+        for name, count, checksum in self._all("sums_of", tenant_id):
+            before = found.get(name, (0, ""))
+            found[name] = (before[0] + count, before[1] + checksum)
+        return found
 
     def rows_of(self, tenant_id: uuid.UUID) -> dict[str, set[str]]:
         """Return the rows that a tenant has in each table, as texts."""
@@ -72,19 +80,25 @@ class Tables:
             for table in self._names
         ]
         statement = sql.SQL("PREPARE {} (uuid) AS {}").format(sql.Identifier(name), sql.SQL(" UNION ALL ").join(each))
-        self._connection.execute(statement)
+        for connection in self._connections:
+            connection.execute(statement)
 
     def _all(self, name: str, tenant_id: uuid.UUID) -> list[Any]:
         statement = sql.SQL("EXECUTE {} ({})").format(sql.Identifier(name), sql.Literal(tenant_id))
-        return self._connection.execute(statement).fetchall()
+        return [row for connection in self._connections for row in connection.execute(statement).fetchall()]
 
 
 @contextmanager
-def reading(superuser_url: str) -> Iterator[Tables]:
-    """Read the tables of a database in the block."""
+def reading(urls: Urls) -> Iterator[Tables]:
+    """Read the tables of a database, and of the one beside it, in the block."""
     planned_once = "-c plan_cache_mode=force_generic_plan"
-    with psycopg.connect(superuser_url, autocommit=True, options=planned_once) as connection:
-        yield Tables(connection)
+    with ExitStack() as stack:
+        yield Tables(
+            [
+                stack.enter_context(psycopg.connect(one.superuser, autocommit=True, options=planned_once))
+                for one in urls.all
+            ]
+        )
 
 
 def column_names(connection: psycopg.Connection, table: str) -> list[str]:
@@ -103,12 +117,18 @@ def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:
 
 
 @contextmanager
-def switched_off(admin_url: str, table: str) -> Iterator[None]:
-    """Take row-level security off a table for the block."""
-    name = sql.Identifier(*table.split("."))
-    with psycopg.connect(admin_url, autocommit=True) as connection:
-        connection.execute(sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(name))
-        try:
-            yield
-        finally:
-            connection.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(name))
+def switched_off(urls: Urls, table: str) -> Iterator[None]:
+    """Take row-level security off a table for the block, in the database beside, too."""
+    _switch(urls, table, "DISABLE")
+    try:
+        yield
+    finally:
+        _switch(urls, table, "ENABLE")
+
+
+def _switch(urls: Urls, table: str, how: LiteralString) -> None:
+    for one in urls.all:
+        with psycopg.connect(one.admin, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(sql.Identifier(*table.split(".")), sql.SQL(how))
+            )

@@ -177,7 +177,7 @@ def test_a_list_of_records_with_long_texts(client: Client, key: uuid.UUID, share
     for tags in (64, 0):
         del record.tags[tags:]
         (inserted,) = answers(client, key, "InsertWMRecord", memory.InsertWMRecordRequest(record=record))
-        with psycopg.connect(shared_urls.admin, autocommit=True) as connection:
+        with psycopg.connect(shared_urls.of(key).admin, autocommit=True) as connection:
             copies = sql.SQL(
                 "INSERT INTO context.wm_record ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM ("
                 "  SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'seq', 1000000 + i))).*"

@@ -168,7 +168,7 @@ def test_without_its_policy_a_table_would_be_open(
     rpc, nothing = RPCS[name], invented()
     theirs, never = cases(rpc, owned.things)[0], cases(rpc, nothing)[0]
     with blinded("agent bundle"):
-        with switched_off(shared_urls.admin, table), pytest.raises(AssertionError):
+        with switched_off(shared_urls, table), pytest.raises(AssertionError):
             assert_told_nothing(rpc, client, owned, nothing, theirs, never)
         assert_told_nothing(rpc, client, owned, nothing, theirs, never)
 

@@ -78,7 +78,7 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
     with (
         running_in_a_thread(urls.service, folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
         Client.open(addresses) as client,
-        reading(urls.superuser) as tables,
+        reading(urls) as tables,
     ):
         assert client.call(RPCS["StartChanges"], graph.StartChangesRequest(), key=administrator).ok
         of_bob = seeded(client, bob, replace(invented(), user_id=bob.user_id))
@@ -89,7 +89,7 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
         found = _holding(tables.rows_of(TENANT), WORD)
         assert found >= {"context.message", "context.wm_record", "context.memory", "entity.node", "entity.progress"}
         before = tables.rows_of(TENANT)
-        with psycopg.connect(urls.superuser) as connection:  # what he has deleted himself
+        with psycopg.connect(urls.of(TENANT).superuser) as connection:  # what he has deleted himself
             going = [str(one) for (one,) in connection.execute("SELECT context_id FROM context.erasure").fetchall()]
 
         erasing = pb.EraseRequest(subject=ada.user_id)
@@ -105,9 +105,7 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
             assert not lost or table in CHANGING, table
         (one,) = client.call(RPCS["GetNode"], graph.GetNodeRequest(node_id=of_bob.node_id), key=bob).answers
         assert one.node.name == of_bob.node_name
-    dumped = subprocess.run(
-        [str(postgres.binaries / "pg_dump"), urls.superuser], capture_output=True, text=True, check=True, timeout=120
-    ).stdout
+    dumped = "".join(_dump(postgres, one) for one in urls.all)
     stored = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     for left in (dumped, stored.decode("latin-1")):
         assert WORD not in left.lower()
@@ -130,6 +128,12 @@ def _said(record: logging.LogRecord) -> dict[str, Any]:
 
 # Rows that the services change behind every call.
 CHANGING = {"context.outbox", "context.message_record", "context.blob"}
+
+
+def _dump(postgres: EmbeddedPostgres, urls: Urls) -> str:
+    return subprocess.run(
+        [str(postgres.binaries / "pg_dump"), urls.superuser], capture_output=True, text=True, check=True, timeout=120
+    ).stdout
 
 
 def _is_planted(rpc: Rpc) -> bool:

@@ -15,6 +15,7 @@ import pytest
 
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
+from tests.conftest import neighbour_of
 from tests.hostile.calling import Client, Key
 from tests.hostile.things import RPCS
 
@@ -54,7 +55,8 @@ PATHS = [
 @pytest.fixture(scope="module")
 def tenants(client: Client) -> tuple[uuid.UUID, uuid.UUID]:
     """One beside whom another stores what is odd."""
-    own, other = uuid.uuid4(), uuid.uuid4()
+    own = uuid.uuid4()
+    other = neighbour_of(own)
     for n in (1, 2, 3):
         put(client, own, n)
     for value in POISON * 3:
@@ -95,9 +97,10 @@ def test_searches_of_nodes_are_answered_as_if_nobody_else_were_there(
 
 def test_a_secret_of_another_tenant_changes_no_answer_letter_by_letter(client: Client):
     """Of a JSONPath that raises an error only where what stands before it is true: the error would tell of the row."""
-    own, bound = uuid.uuid4(), uuid.uuid4()
+    own = uuid.uuid4()
+    bound = neighbour_of(own)
     hidden = {"kind": "x", "secret": "s3cr3t", "at": "2026-01-01 00:00:00"}
-    for tenant_id, graph_name in ((uuid.uuid4(), ""), (bound, "theirs")):
+    for tenant_id, graph_name in ((neighbour_of(own), ""), (bound, "theirs")):
         node = graph.NodeInput(general_type_name="T", graph_name=graph_name, data_json=json.dumps(hidden))
         assert client.call(RPCS["CreateNode"], graph.CreateNodeRequest(node=node), key=tenant_id).ok
     answers = set()

@@ -161,7 +161,7 @@ SAYING_ALL = "SELECT set_config('app.context', '*', false), set_config('app.subj
 @pytest.fixture(scope="module")
 def filled(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
     """A database in which two tenants have rows in every table."""
-    with cloned(postgres) as urls:
+    with cloned(postgres, is_alone=True) as urls:
         with (
             running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyTenant()) as addresses,
             Client.open(addresses) as client,
@@ -264,7 +264,7 @@ def test_every_table_is_checked_for_real(filled: Urls):
     for table in tenanted(filled):
         if is_view(filled, table):
             continue
-        with switched_off(filled.admin, table), pytest.raises(AssertionError, match="sees"):
+        with switched_off(filled, table), pytest.raises(AssertionError, match="sees"):
             check(filled, table)
         with psycopg.connect(filled.admin, autocommit=True) as connection:
             name = sql.Identifier(*table.split("."))

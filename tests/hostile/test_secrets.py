@@ -150,7 +150,7 @@ async def test_a_credential_that_a_message_brings_along_is_in_no_table_and_shown
 
     logged = "\n".join(map(JsonFormatter().format, caplog.records))
     traced = "\n".join(span.to_json() for span in spans.get_finished_spans())
-    with reading(urls.superuser) as tables:
+    with reading(urls) as tables:
         stored = tables.rows_of(PRINCIPAL.tenant_id)
     assert "SendMessage" in logged and "SendMessage" in traced
     assert stored["context.message"] and stored["context.request"] and stored["context.passage"]

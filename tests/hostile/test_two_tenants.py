@@ -151,7 +151,7 @@ def test_without_its_policy_a_table_would_be_open(table: str, name: str, client:
     rpc, owner = RPCS[name], uuid.uuid4()
     things, nothing = seeded(client, owner), invented()
     theirs, never = cases(rpc, things)[0], cases(rpc, nothing)[0]
-    with switched_off(shared_urls.admin, table), blinded(), pytest.raises(AssertionError):
+    with switched_off(shared_urls, table), blinded(), pytest.raises(AssertionError):
         assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)
     with blinded():
         assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)

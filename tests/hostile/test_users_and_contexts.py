@@ -161,7 +161,7 @@ def test_without_its_policies_a_table_would_be_open(
     key, things = to_read
     case = cases(RPCS["GetContext"], things)[0]
     with said(wall, value):
-        with switched_off(shared_urls.admin, "context.context"):
+        with switched_off(shared_urls, "context.context"):
             assert SECRET in str(client.call(RPCS["GetContext"], case, key=key).answers)
         assert client.call(RPCS["GetContext"], case, key=key).reason == "CONTEXT_NOT_FOUND"
 

@@ -36,7 +36,7 @@ from service_runtime.postgres import tenant as tenant_module
 from service_runtime.walls import EXEMPT
 from tests.conftest import Urls, cloned
 
-ALONE, BOUND, POISONED = (uuid.UUID(int=number, version=4) for number in (1, 2, 3))
+ALONE, BOUND, POISONED = (uuid.UUID(int=number, version=4) for number in (2, 4, 6))
 CALLERS = {
     "another tenant": Principal(tenant_id=ALONE, subject="alone"),
     "out of bounds": Principal(

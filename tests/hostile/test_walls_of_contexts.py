@@ -19,13 +19,14 @@ from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.postgres import Across, Database
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
+from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
 
+OTHER = Principal(tenant_id=uuid.UUID(int=8, version=4), subject="other")  # in the same database
 ROOT, FORK, BESIDE, THEIRS = (uuid.UUID(int=number, version=4) for number in range(1, 5))
 ANCESTORS = {ROOT: [ROOT], FORK: [ROOT, FORK], BESIDE: [BESIDE], THEIRS: [THEIRS]}
 OWNERS = {ROOT: "", FORK: "ada", BESIDE: "*", THEIRS: "ada"}
-TENANTS = dict.fromkeys((ROOT, FORK, BESIDE), PRINCIPAL.tenant_id) | {THEIRS: OTHER_PRINCIPAL.tenant_id}
+TENANTS = dict.fromkeys((ROOT, FORK, BESIDE), PRINCIPAL.tenant_id) | {THEIRS: OTHER.tenant_id}
 ADA, STAR, NOBODY = (replace(PRINCIPAL, user_id=user_id) for user_id in ("ada", "*", ""))
 OF_ROOT = replace(PRINCIPAL, context_id=ROOT)
 
@@ -110,7 +111,7 @@ async def test_a_statement_sees_the_context_that_it_is_about(database: Database)
     for context_id in (ROOT, FORK, BESIDE):
         assert await seen(database, MESSAGES, PRINCIPAL, context_id) == [context_id]
     assert await seen(database, MESSAGES, PRINCIPAL, THEIRS) == []
-    assert await seen(database, MESSAGES, OTHER_PRINCIPAL, THEIRS) == [THEIRS]
+    assert await seen(database, MESSAGES, OTHER, THEIRS) == [THEIRS]
 
 
 async def test_without_a_context_there_is_no_row_of_one(database: Database, walled: Urls):
@@ -139,7 +140,7 @@ async def test_a_user_sees_what_is_its_own_and_what_is_nobodys(database: Databas
     assert await seen(database, ALL_HEADERS, STAR) == [ROOT, BESIDE]
     assert await seen(database, ALL_HEADERS, NOBODY) == [ROOT]
     assert await seen(database, EVERYBODYS_HEADERS, NOBODY) == [ROOT, FORK, BESIDE]
-    assert await seen(database, EVERYBODYS_HEADERS, OTHER_PRINCIPAL) == [THEIRS]
+    assert await seen(database, EVERYBODYS_HEADERS, OTHER) == [THEIRS]
     background = await database.tenant(PRINCIPAL.tenant_id).query(EVERYBODYS_HEADERS)
     assert [row.context_id for row in background] == [ROOT, FORK, BESIDE]
     assert await database.tenant(PRINCIPAL.tenant_id).query(ALL_HEADERS) == []
@@ -193,7 +194,7 @@ async def test_nothing_is_written_that_could_not_be_seen(
 
 
 async def everything(database: Database) -> list[object]:
-    doors = [database.of(one) for one in (PRINCIPAL, OTHER_PRINCIPAL)]
+    doors = [database.of(one) for one in (PRINCIPAL, OTHER)]
     return [await door.query(statement) for door in doors for statement in (EVERYBODYS_HEADERS, FIRST_MESSAGES)]
 
 
