@@ -69,8 +69,6 @@ SELECT access.make_context_key(
 
 _END_CONTEXT_KEYS = "SELECT access.end_context_keys(%(context_id)s) AS ended"
 
-_END_CONTEXT_KEYS_OF_USER = "SELECT access.end_context_keys_of_user(%(user_id)s) AS ended"
-
 
 class GivenKeys:
     """Makes and revokes keys for callers with the scope `admin`, as parts of the keys that they show."""
@@ -227,13 +225,6 @@ async def end_context_keys_elsewhere(tenant: Tenant, context_id: UUID) -> int:
     if not tenant.may_live_elsewhere:
         return 0
     (row,) = await tenant.at_home().query(_END_CONTEXT_KEYS, {"context_id": context_id})
-    ended: int = row.ended
-    return ended
-
-
-async def end_context_keys_of_user(transaction: Transaction, user_id: str) -> int:
-    """Take away the keys of contexts that were made for a user who is erased, or by him; return how many there were."""
-    (row,) = await transaction.query_home(_END_CONTEXT_KEYS_OF_USER, {"user_id": user_id})
     ended: int = row.ended
     return ended
 
