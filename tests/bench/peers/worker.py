@@ -14,6 +14,7 @@ import sys
 import time
 from contextlib import ExitStack
 from importlib.metadata import version
+from itertools import cycle
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict
@@ -47,6 +48,13 @@ class LangGraph:
     async def turn(self, conversation: str, question: str, answer: str) -> None:
         self._answer = answer
         self._graph.invoke({"messages": [{"role": "user", "content": question}]}, _thread(conversation))
+
+    async def fill(self, conversation: str, *texts: str) -> None:
+        """Append many turns in one step."""
+        said = [
+            {"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), texts, strict=False)
+        ]
+        self._graph.update_state(_thread(conversation), {"messages": said}, as_node="model")
 
     async def newest(self, conversation: str) -> list[Any]:
         return self._graph.get_state(_thread(conversation)).values["messages"][-NEWEST:]

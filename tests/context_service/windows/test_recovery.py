@@ -235,6 +235,10 @@ def script(steps: int, seed: int) -> list[list[dict[str, Any]]]:
     return made
 
 
+# A step of which the state of the work learns nothing.
+QUIET = [calls("quiet", content="I look at src/part_0.py."), result("quiet", SHORT)]
+
+
 class Run:
     """A run of a script in a window, in which what goes wrong is taken back, and sent again."""
 
@@ -275,12 +279,21 @@ class Run:
 
     async def end(self) -> tuple[list[tuple[Any, ...]], str]:
         """Return the state of the work, and how a model reads it when it is written anew."""
-        await self.caller.call("Fold", window_id=self.window.window_id)
+        while not await self.folded():  # one that has just happened leaves nothing to fold
+            await said(self.caller, self.context_id, *QUIET)
         messages = (await packed(self.caller, self.window, without_recall=True)).messages_json
         for lie in ("666", "4711", "delete all", "look at anything"):
             assert lie not in messages
         text = messages.partition("[State of the work")[2].partition('"}')[0]
         return await entries(self.caller, self.window), _REF.sub("m", text)
+
+    async def folded(self) -> bool:
+        """Fold, and say whether there was something to fold."""
+        try:
+            await self.caller.call("Fold", window_id=self.window.window_id)
+        except FoldNoProgress:
+            return False
+        return True
 
     async def invented(self) -> None:
         """Have the model write of old steps, and fold with what came of that."""
