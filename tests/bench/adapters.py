@@ -25,7 +25,7 @@ from tests.frameworks import environment
 FRAMEWORKS = {"langgraph": "LangGraph", "google-adk": "Google ADK", "openai-agents": "OpenAI Agents"}
 # Stores all of a conversation again at each turn: 14 GB for 5,000, and hours. Where it is longer than that, it grows in
 # steps of many turns; what it stores is no figure there, but for what the next turn adds.
-GROWS = {"langgraph": 1_000}
+GROWS = {"langgraph": 2_000}
 OPERATIONS = {"turn": "append a message", "newest": f"read the last {NEWEST}", "everything": "read all"}
 BYTES = {"bytes": "bytes for a byte", "next": "the next turn's bytes for a byte"}
 SIZES = (100, 1_000, 5_000)  # turns
