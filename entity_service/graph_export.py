@@ -46,7 +46,7 @@ _NODES = """
 SELECT
     n.looked_at, n.created_micros, n.seq,
     n.id::text, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
-    n.is_archived, n.created_micros, n.data::text, n.input::text, n.output::text
+    n.is_archived, n.created_micros, n.data::text, n.owner_user_id, n.input::text, n.output::text
 FROM (
     SELECT
         n.*, count(*) OVER () AS looked_at, (extract(epoch FROM n.created_at) * 1000000)::bigint AS created_micros,
@@ -57,11 +57,11 @@ FROM (
     FROM (
         SELECT
             n.id, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
-            n.is_archived, n.created_at, n.seq, n.data, io.input, io.output
+            n.is_archived, n.created_at, n.seq, n.data, n.owner_user_id, io.input, io.output
         FROM (
             SELECT
                 n.id, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
-                n.is_archived, n.created_at, n.seq, n.data
+                n.is_archived, n.created_at, n.seq, n.data, n.owner_user_id
             FROM entity.node n
             WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = %(graph_name)s AND n.seq <= %(seq_max)s
                 AND (n.created_at, n.seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)

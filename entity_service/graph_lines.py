@@ -40,6 +40,7 @@ class ExportedNode(NamedTuple):
     is_archived: bool
     created_at: int
     data_json: str
+    owner_user_id: str
     input_json: str | None
     output_json: str | None
 
@@ -120,6 +121,8 @@ def node_lines(node: ExportedNode) -> bytes:
         row["status"] = node.status
     if node.is_archived:
         row["is_archived"] = True
+    if node.owner_user_id:
+        row["owner_user_id"] = node.owner_user_id
     row["created_at"] = iso(node.created_at)
     row["data"] = orjson.Fragment(node.data_json)
     lines = _line("node", row)

@@ -103,6 +103,7 @@ class NewNode(NamedTuple):
     status: str
     data_json: str
     created_at: int | None  # None: the server's time
+    owner_user_id: str | None = None  # None: whoever the call is of
 
 
 class NewEdge(NamedTuple):

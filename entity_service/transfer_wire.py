@@ -23,8 +23,9 @@ from entity_service.progress import STATUSES, TYPES, NewEnvelope
 from entity_service.progress_wire import new_envelope
 from entity_service.wire import graph_name, id_of
 from entity_service.write_wire import checked_edge, checked_node
+from service_runtime.auth import USER_ID_CHARS_MAX
 from service_runtime.calls import principal
-from service_runtime.documents import BESIDE_BYTES, beside_the_loop, parse_json
+from service_runtime.documents import BESIDE_BYTES, beside_the_loop, check_text, parse_json
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 BATCH_ROWS = 1000
@@ -33,7 +34,17 @@ _LINES_BEFORE_MAX = 2**53  # what is counted on stays a number of every client
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
 _NODE_TEXTS = frozenset(
-    ["id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "created_at"]
+    [
+        "id",
+        "external_id",
+        "agent_bundle_id",
+        "general_type_name",
+        "specific_type_name",
+        "name",
+        "status",
+        "owner_user_id",
+        "created_at",
+    ]
 )
 _NODE = _NODE_TEXTS | {"is_archived", "data"}
 _EDGE_TEXTS = frozenset(["id", "from_node_id", "to_node_id", "edge_type", "created_at"])
@@ -126,7 +137,7 @@ class _Batch:
     def __init__(self, named: str, limits: Limits) -> None:
         self._graph_name = named
         self._limits = limits
-        self._agent_bundle_id = principal().agent_bundle_id
+        self._principal = principal()
         self._nodes: list[NewNode] = []
         self._node_paths: list[str] = []
         self._edges: list[NewEdge] = []
@@ -190,19 +201,34 @@ class _Batch:
             row["id"],
             row.get("external_id") or None,
             self._graph_name,
-            row.get("agent_bundle_id") or self._agent_bundle_id,
+            row.get("agent_bundle_id") or self._principal.agent_bundle_id,
             general,
             row.get("specific_type_name") or general,
             row.get("name", ""),
             row.get("status") or STATUS_DEFAULT,
             _document(line, "node", "data", row["data"]) if "data" in row else "{}",
             _time(path, row) if "created_at" in row else None,
+            self._owner(path, row),
         )
         node = checked_node(path, given, self._limits)
         if is_archived:
             self._archived_ids.add(node.id)
         self._nodes.append(node)
         self._node_paths.append(path)
+
+    def _owner(self, path: str, row: dict[str, Any]) -> str | None:
+        """Return whose a node is that says so: only who may act for him, or for all, brings in what is his.
+
+        Raises:
+            PermissionDenied: the caller may not.
+            LimitExceeded: it can be nobody's id.
+        """
+        owner: str | None = row.get("owner_user_id") or None
+        if owner is not None:
+            check_text(f"{path}.owner_user_id", owner, chars_max=USER_ID_CHARS_MAX)
+            if not self._principal.sees_all_users:
+                self._principal.acting_for(owner)
+        return owner
 
     def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
         required = ("id", "from_node_id", "to_node_id", "edge_type")

@@ -43,7 +43,7 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
 
 def checked_node(path: str, node: NewNode, limits: Limits) -> NewNode:
     """Return a node with its id in the canonical spelling; errors as of `new_node`."""
-    _, external_id, graph, bundle, general, specific, name, status, data_json, _ = node
+    _, external_id, graph, bundle, general, specific, name, status, data_json, *_ = node
     texts = graph + bundle + general + specific + name + status
     chars_max = limits.type_chars_max
     # A call has a thousand: only where these say that something may be wrong are fields looked at one by one.

@@ -38,15 +38,15 @@ SELECT
     %(tenant_id)s, n.id, t.created_at, t.created_at, n.external_id, coalesce(n.graph_name, %(node_graph_name)s),
     coalesce(n.general_type_name, %(node_type)s),
     coalesce(n.specific_type_name, n.general_type_name, %(node_type)s), coalesce(n.agent_bundle_id, ''),
-    coalesce(n.name, ''), coalesce(n.status, %(node_status)s), %(created_by)s, %(owner_user_id)s, %(agent_id)s,
-    n.data::jsonb
+    coalesce(n.name, ''), coalesce(n.status, %(node_status)s), %(created_by)s,
+    coalesce(n.owner_user_id, %(owner_user_id)s), %(agent_id)s, n.data::jsonb
 FROM unnest(
     %(node_ids)s::uuid[], %(external_ids)s::text[], %(node_graph_names)s::text[], %(agent_bundle_ids)s::text[],
     %(general_type_names)s::text[], %(specific_type_names)s::text[], %(names)s::text[], %(statuses)s::text[],
-    %(node_data)s::text[], %(node_times)s::timestamptz[]
+    %(node_data)s::text[], %(node_times)s::timestamptz[], %(owner_user_ids)s::text[]
 ) WITH ORDINALITY AS n (
     id, external_id, graph_name, agent_bundle_id, general_type_name, specific_type_name, name, status,
-    data, created_at, position
+    data, created_at, owner_user_id, position
 )
 CROSS JOIN LATERAL (
     SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
@@ -566,7 +566,7 @@ def _parameters(
 
 def _node_columns(nodes: Sequence[NewNode]) -> dict[str, Any]:
     """Return the parameters of nodes to write."""
-    _, _, graph_name, _, general, _, _, status, _, _ = nodes[0] if nodes else _NO_NODE
+    _, _, graph_name, _, general, _, _, status, *_ = nodes[0] if nodes else _NO_NODE
     types = [node.general_type_name for node in nodes]
     specific_types = [node.specific_type_name for node in nodes]
     return {
@@ -583,6 +583,7 @@ def _node_columns(nodes: Sequence[NewNode]) -> dict[str, Any]:
         "statuses": _column([node.status for node in nodes], status),
         "node_data": TextArray([node.data_json for node in nodes]),
         "node_times": _times([node.created_at for node in nodes]),
+        "owner_user_ids": _column([node.owner_user_id for node in nodes], None),
     }
 
 

@@ -37,6 +37,10 @@ class Graph:
         method = getattr(self._stub, rpc)
         return lambda request, **options: method(request, metadata=self._metadata, timeout=30, **options)
 
+    def called_with(self, key: str) -> Graph:
+        """Return the same tenant's view with another key."""
+        return Graph(self._stub, key, self.tenant_id)
+
     def write(self, *rows: pb.NodeInput | pb.EdgeInput, **fields: Any) -> Awaitable[pb.WriteGraphResponse]:
         nodes = [row for row in rows if isinstance(row, pb.NodeInput)]
         edges = [row for row in rows if isinstance(row, pb.EdgeInput)]

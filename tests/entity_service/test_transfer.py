@@ -19,10 +19,12 @@ from contextkeep.errors import (
     LimitExceeded,
     NodeExists,
     NodeNotFound,
+    PermissionDenied,
 )
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import Urls
+from tests.contract.running import key_of
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
 from tests.locks import until_waiting
@@ -187,6 +189,31 @@ async def test_the_header_may_name_another_graph(graph: Graph, others: Graph):
     assert (await load(others, [node_line()])).graph_name == "default"
 
 
+async def test_a_node_stays_whose_it_is_if_the_caller_may_write_for_him(graph: Graph, others: Graph):
+    ada, of_ada = as_caller(graph, user_id="ada"), new_id()
+    await ada.write(node(id=of_ada))
+    await graph.write(node(id=(nobodys := new_id())))
+    lines = await exported(graph)
+
+    may_delegate = as_caller(others, tenant_id=new_id(), scopes=["read", "write", "delegate"])
+    for there in (others, may_delegate):
+        await load(there, lines)
+        assert [(await there.get(node_id)).owner_user_id for node_id in (of_ada, nobodys)] == ["ada", ""]
+        assert await exported(there) == lines
+
+    for caller in ({"scopes": ["read", "write"]}, {"scopes": ["read", "write", "delegate"], "user_id": "bob"}):
+        async with refused(PermissionDenied):
+            await load(as_caller(graph, **caller), [node_line(mine := new_id(), owner_user_id="ada")])
+        assert list((await graph.BatchGetNodes(pb.BatchGetNodesRequest(node_ids=[mine]))).missing_ids) == [mine]
+    await load(as_caller(graph, user_id="bob", scopes=["write"]), [node_line(mine, owner_user_id="bob")])
+    assert (await graph.get(mine)).owner_user_id == "bob"
+
+
+def as_caller(graph: Graph, **principal: Any) -> Graph:
+    """Return the same tenant's graph, as somebody else calls it."""
+    return graph.called_with(key_of(**{"tenant_id": str(graph.tenant_id), "subject": "caller", **principal}))
+
+
 async def test_lines_written_by_hand_have_the_defaults_of_the_service(graph: Graph):
     first, second = node_line(), node_line(data={"n": 12345678901234567890123, "data": {"x": 1.50}}, name="n")
     first_id, second_id = first["node"]["id"], second["node"]["id"]
@@ -245,6 +272,7 @@ async def test_hostile_lines_are_refused(graph: Graph, missing_id: str):
         (node_line(data=deep), ".node.data_json"),
         (node_line(name="a\0"), ""),
         (node_line(is_archived=1), ".node.is_archived"),
+        (node_line(owner_user_id=1), ".node.owner_user_id"),
         (node_line(created_at="yesterday"), ".node.created_at"),
         (node_line(created_at="2026-01-01T00:00:00"), ".node.created_at"),
         (node_line(created_at="0001-01-01T00:00:00+23:59"), ".node.created_at"),
@@ -283,7 +311,7 @@ async def test_hostile_lines_are_refused(graph: Graph, missing_id: str):
         await load(graph, [{"envelope": envelope | {"node_id": missing_id}}])
     async with refused(NodeNotFound, violations=["lines[1].embedding.node_id"]):
         await load(graph, [{"embedding": {"node_id": missing_id, "vector": [1]}}])
-    for field, value in (("data", {"a": "x" * MIB}), ("name", "x" * 513)):
+    for field, value in (("data", {"a": "x" * MIB}), ("name", "x" * 513), ("owner_user_id", "x" * 513)):
         async with refused(LimitExceeded):
             await load(graph, [node_line(**{field: value})])
     async with refused(LimitExceeded, limit="line"):

@@ -3742,10 +3742,11 @@ export const EntityGraph: GenService<{
    * (`lines[4711].node.data_json`; lines count from 1) and says how many lines are written (metadata `lines_done`). A
    * timeline that is there is gone on with behind its last envelope; an input or output that is there stays.
    *
-   * Ids, times, statuses and archived nodes are kept; who wrote a row, its version and its `seq` are the import's.
+   * Ids, times, statuses, owners and archived nodes are kept; who wrote a row, its version and its `seq` are the import's.
    *
    * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no line before it wrote),
-   * EXTERNAL_ID_TAKEN, NODE_EXISTS (the id is a node's of another graph).
+   * EXTERNAL_ID_TAKEN, NODE_EXISTS (the id is a node's of another graph), PERMISSION_DENIED (a line names an owner for
+   * whom the key may not act: it is his, or has `delegate` or `admin`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ImportGraph
    */
