@@ -28,7 +28,7 @@ _NOT_YET_GRANTED = {
 }
 
 
-_NOT_HERE = "CK001"  # as migration 0010 of `access` says it
+NOT_HERE = "CK001"  # as migration 0010 of `access` says it
 
 
 class LivesElsewhere(Unavailable):
@@ -64,7 +64,7 @@ def translated(error: BaseException) -> Exception | None:
             return _behind()
         case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
             return _behind()
-        case psycopg.DatabaseError() if error.sqlstate == _NOT_HERE:
+        case psycopg.DatabaseError() if error.sqlstate == NOT_HERE:
             return lives_elsewhere()
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")

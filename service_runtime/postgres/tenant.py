@@ -14,13 +14,14 @@ from functools import lru_cache
 from typing import TypeVar
 from uuid import UUID
 
+import psycopg
 from psycopg import errors as pg
 
 from contextkeep.errors import Aborted, PermissionDenied
 from service_runtime import tracing
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres.connection import Connection, Row
-from service_runtime.postgres.errors import LivesElsewhere
+from service_runtime.postgres.errors import NOT_HERE, LivesElsewhere
 from service_runtime.postgres.statements import Parameters, execute, fetched
 
 _T = TypeVar("_T")
@@ -175,9 +176,16 @@ class Tenant:
 
         async def run() -> list[Row]:
             async with self._lend() as connection:
-                async with connection.pipeline():
-                    await connection.execute(settings, {**said, **self._values()})
-                    cursor = await execute(connection, statement, parameters, named=named, prepare=not ad_hoc)
+                try:
+                    async with connection.pipeline():
+                        await connection.execute(settings, {**said, **self._values()})
+                        cursor = await execute(connection, statement, parameters, named=named, prepare=not ad_hoc)
+                except psycopg.DatabaseError as error:
+                    # Postgres never saw the statement, and psycopg may take it for prepared: so it forgets what is.
+                    # `DEALLOCATE ALL` would do so only the first time.
+                    if error.sqlstate == NOT_HERE:
+                        connection._prepared.clear()
+                    raise
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await fetched(cursor)
 

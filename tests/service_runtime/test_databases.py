@@ -117,6 +117,21 @@ async def test_a_tenant_on_its_way_is_served_nowhere_and_told_to_come_again(spre
         assert refused.value.retry_after_s is not None
 
 
+async def test_a_statement_that_was_to_be_prepared_as_its_tenant_was_refused_works_again(two: Two):
+    """Postgres never saw it, and psycopg takes it for prepared: whoever had the connection next would fail."""
+    async with Database.open(two.home.service, others=two.others, connections_max=1, name="test") as database:
+        for times in range(8):  # psycopg prepares what has run five times; the others have run before by one more
+            statement = f"{COUNT} -- {times}"
+            for _ in range(times):
+                await database.tenant(THEIRS).query(statement)
+            is_now(two.east, "GONE")
+            with pytest.raises(Unavailable):
+                await database.tenant(THEIRS).query(statement)
+            is_now(two.east, "HERE")
+            (row,) = await database.tenant(THEIRS).query(statement)
+            assert row.count == 0
+
+
 async def test_a_tenant_that_leaves_is_read_and_not_written(spread: Database, two: Two):
     await spread.tenant(THEIRS).query(WRITE, {"tenant_id": THEIRS})
     is_now(two.east, "LEAVING", until=timedelta(minutes=1))
