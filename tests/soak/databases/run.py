@@ -33,6 +33,7 @@ STEPS = ("arriving", "copying", "copied", "catching up", "leaving", "drained", "
 WRITTEN = [operation for operation in OPERATIONS if not isinstance(operation, ReadBlob)]
 STREAMS = {operation.name for operation in OPERATIONS if isinstance(operation, UploadBlob)}
 MOVES_TRIED = 20
+NOTICED_S = 2.0  # from a kill until the last connection to it is found broken
 
 
 @dataclass(slots=True)
@@ -208,7 +209,7 @@ class Soak:
             return "while its database was down"
         if self._stack.is_down(HOME, since, until):
             return "while home was down"
-        if not any(since <= killed <= until for killed in self._stack.services_killed):
+        if not any(since - NOTICED_S <= killed <= until for killed in self._stack.services_killed):
             return ""
         if name in STREAMS:  # what is under way on one is not sent again by itself; any other call is
             return "on a stream to a killed service"
