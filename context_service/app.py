@@ -557,7 +557,9 @@ async def _contexts(
     task_rows = TaskRows(database, log)
     references = References(task_rows)
     await stack.enter_async_context(
-        background.running(eraser.keep_erasing(settings.sweep_interval_s, failed=ground.erasing_failed))
+        background.running(
+            eraser.keep_erasing(settings.sweep_interval_s, failed=partial(ground.erasing_failed, what="contexts"))
+        )
     )
     standing = Standing(database)
     standing.show(ground.metrics)
@@ -1013,7 +1015,9 @@ async def _erasures(ground: _Ground, contexts: Eraser, stack: AsyncExitStack) ->
     settings, database = ground.settings, ground.database
     eraser = subject_eraser_of(settings, database, ground.storage, contexts)
     await stack.enter_async_context(
-        background.running(eraser.keep_erasing(settings.sweep_interval_s, failed=ground.erasing_failed))
+        background.running(
+            eraser.keep_erasing(settings.sweep_interval_s, failed=partial(ground.erasing_failed, what="subjects"))
+        )
     )
     servicer = ErasuresServicer(
         Subjects(database, ground.graph, eraser, requests=_REQUESTS), Holds(database, requests=_REQUESTS)
