@@ -963,7 +963,8 @@ async def _administration(
         report = await check.check(
             quick=options["quick"], repair=options["repair"], on_progress=lambda report: tell(report.counted())
         )
-        return report.counted() | {"problems": [dataclasses.asdict(one) for one in report.problems[:_PROBLEMS_TOLD]]}
+        problems = [dataclasses.asdict(one) for one in report.problems[:_PROBLEMS_TOLD]]
+        return report.counted() | {"problems": problems, "databases_away": report.databases_away}
 
     jobs = Jobs(database, {"SWEEP": sweep, "FSCK": fsck})
     await stack.enter_async_context(jobs.running())

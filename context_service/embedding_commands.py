@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 
@@ -12,7 +11,7 @@ from context_service.progress import progress_bar
 from context_service.retrieval.backfilled import Backfilled
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers
+from service_runtime.commands import Subparsers, told_away
 
 _INTERRUPTED = 130
 
@@ -50,11 +49,16 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         print("interrupted; what is owed is made, start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
+    away = (records + passages).databases_away
     if arguments.json:
-        of_passages = {f"passages_{name}": count for name, count in dataclasses.asdict(passages).items()}
-        print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(records), **of_passages}))  # noqa: T201
+        of_passages = {"passages_to_do": passages.to_do, "passages_owed": passages.owed}
+        of_records = {"to_do": records.to_do, "owed": records.owed}
+        done = {"dry_run": arguments.dry_run, **of_records, **of_passages, "databases_away": away}
+        print(json.dumps(done))  # noqa: T201
     elif arguments.dry_run:
         lacking = f"{records.to_do} records and {passages.to_do} passages of contexts"
         print(f"{lacking} lack a vector of this embedder's model")  # noqa: T201
     else:
         print(f"{records.owed + passages.owed} vectors are owed; the services make them")  # noqa: T201
+    if not told_away(away):
+        sys.exit(1)

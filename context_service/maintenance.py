@@ -1,9 +1,13 @@
-"""What an operator has done to all that is stored, whether the services run or not: each opens what it needs."""
+"""What an operator has done to all that is stored, whether the services run or not: each opens what it needs.
+
+What is done of all tenants leaves out those whose database does not answer, and says which that is.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from context_service.app import document_reader_of, fsck_of, mover_of, open_database, subject_eraser_of, sweeper_of
@@ -47,6 +51,14 @@ from service_runtime.tenants import tenant_named
 _CONTEXTS = "context.context"
 
 
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
+    """Connect to all databases, and learn which of them answer."""
+    async with open_database(settings) as database:
+        await database.look()
+        yield database
+
+
 async def sweep(settings: Settings) -> Swept:
     """Do one pass of the sweeper, for an operator: the running services do it by themselves.
 
@@ -54,7 +66,7 @@ async def sweep(settings: Settings) -> Swept:
         Unavailable: Postgres does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with open_database(settings) as database, open_storage(settings) as storage:
+    async with _opened(settings) as database, open_storage(settings) as storage:
         return await sweeper_of(settings, database, storage).sweep()
 
 
@@ -68,8 +80,10 @@ async def rotate_secrets(settings: Settings) -> Rotated:
     keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
     if not keys.newest_id:
         raise SecretsKeyMissing("SECRETS_KEY is not set")
-    async with open_database(settings) as database:
-        return await rotate(await database.tenants(), keys)
+    async with _opened(settings) as database:
+        rotated = await rotate(await database.tenants(reachable=True), keys)
+        rotated.databases_away = database.away
+        return rotated
 
 
 async def copy_blobs(
@@ -81,7 +95,7 @@ async def copy_blobs(
         InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
         UnsafeRole: as `app.running`.
     """
-    async with open_database(settings) as database, open_storage(settings) as storage:
+    async with _opened(settings) as database, open_storage(settings) as storage:
         copy = ProviderCopy(database, storage=storage, mover=mover_of(settings, storage))
         copied = await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
         if not dry_run:
@@ -96,7 +110,7 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
         Unavailable: Postgres or a provider does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with open_database(settings) as database, open_storage(settings) as storage:
+    async with _opened(settings) as database, open_storage(settings) as storage:
         check = fsck_of(settings, database, storage)
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
 
@@ -116,7 +130,7 @@ async def backfill(
         raise FailedPrecondition(
             "there is no embedder: set EMBEDDING_PROVIDER or EMBEDDING_URL as the services have it"
         )
-    async with open_database(settings) as database:
+    async with _opened(settings) as database:
         none = Backfilled()
         records = await Backfill(database, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
@@ -138,7 +152,7 @@ async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Call
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
-    async with open_database(settings) as database:
+    async with _opened(settings) as database:
         return await TextBackfill(database).run(dry_run=dry_run, on_progress=on_progress)
 
 
@@ -165,7 +179,7 @@ async def erase_subject(
     """
     if not user_id:
         raise InvalidArgument("name a user", field="user")
-    async with open_database(settings) as database, open_storage(settings) as storage:
+    async with _opened(settings) as database, open_storage(settings) as storage:
         door = await tenant_named(database, tenant)
         there_were = await subjects.count_owned(door, user_id)
         if not dry_run:
@@ -200,7 +214,7 @@ async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replay
         Unavailable: Postgres or a provider does not answer. So far and no further.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with open_database(settings) as database, open_storage(settings) as storage:
+    async with _opened(settings) as database, open_storage(settings) as storage:
         eraser, settle = _erasing(settings, database, storage)
         return await Replaying(database, eraser, settle=settle).run(lines)
 
@@ -238,8 +252,10 @@ async def verify_index(
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
-    async with open_database(settings) as database:
-        tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants()
+    async with _opened(settings) as database:
+        # Where one context is does not say itself: it may be in a database that does not answer.
+        is_all = tenant is None and context_id is None
+        tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants(reachable=is_all)
         count = TokenCounter().count
         sources: list[Source] = [
             LogSource(count),
@@ -252,4 +268,6 @@ async def verify_index(
             FacetSource(count),
         ]
         verifying = Verifying(database, Passages(database), sources)
-        return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
+        verified = await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
+        verified.databases_away = database.away if is_all else ()
+        return verified

@@ -15,7 +15,7 @@ from context_service.retrieval.reindexing import reindex
 from context_service.retrieval.verifying import Verified
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers
+from service_runtime.commands import Subparsers, told_away
 from service_runtime.tables import print_table
 
 _SHOWN = 50
@@ -94,14 +94,14 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
     is_done = mend or verified.is_equal
     if arguments.json:
         print(json.dumps({**dataclasses.asdict(verified), "is_equal": is_done}))  # noqa: T201
-        return is_done
+        return told_away(verified.databases_away) and is_done
     print(  # noqa: T201
         f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes; "
         + ("the index is what would be written now" if verified.is_equal else _told(verified, mend=mend))
     )
     if verified.differences and not mend:
         _print_differences(verified)
-    return is_done
+    return told_away(verified.databases_away) and is_done
 
 
 def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
@@ -117,7 +117,7 @@ def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
         print(f"{done.to_do} records were not read yet")  # noqa: T201
     else:
         print(f"{done.owed} texts are owed; the services read them")  # noqa: T201
-    return True
+    return told_away(done.databases_away)
 
 
 def _told(verified: Verified, *, mend: bool) -> str:

@@ -10,7 +10,7 @@ import sys
 from context_service import maintenance
 from context_service.settings import Settings
 from service_runtime import process
-from service_runtime.commands import Subparsers
+from service_runtime.commands import Subparsers, told_away
 
 
 def add_secrets(commands: Subparsers) -> None:
@@ -27,7 +27,7 @@ def add_secrets(commands: Subparsers) -> None:
 
 
 def run_secrets(settings: Settings, arguments: argparse.Namespace) -> None:
-    """Run `secrets rotate`. It ends with 1 if a secret cannot be read: no key is safe to throw away then.
+    """Run `secrets rotate`. It ends with 1 if a secret or a database cannot be read: no key is safe to lose then.
 
     Raises:
         SecretsKeyMissing: there is no key.
@@ -38,7 +38,7 @@ def run_secrets(settings: Settings, arguments: argparse.Namespace) -> None:
         print(json.dumps(dataclasses.asdict(rotated)))  # noqa: T201
     else:
         print(f"{rotated.sealed_again} secrets are encrypted with the first key")  # noqa: T201
-    if rotated.unreadable:
-        if not arguments.json:
-            print(f"{rotated.unreadable} cannot be read with any key: say them again", file=sys.stderr)  # noqa: T201
+    if rotated.unreadable and not arguments.json:
+        print(f"{rotated.unreadable} cannot be read with any key: say them again", file=sys.stderr)  # noqa: T201
+    if not told_away(rotated.databases_away) or rotated.unreadable:
         sys.exit(1)

@@ -51,7 +51,7 @@ async def replay(settings: Settings, path: Path) -> Replayed:
         Unavailable: Postgres does not answer. So far and no further.
         UnsafeRole: as `app.running`.
     """
-    lines, done = read(path), Replayed()
+    lines = read(path)
     opening = Database.open(
         settings.database,
         others=settings.other_databases,
@@ -60,10 +60,13 @@ async def replay(settings: Settings, path: Path) -> Replayed:
         name="entity-service",
     )
     async with opening as database:
-        for tenant in await database.tenants():
+        await database.look()
+        tenants = await database.tenants(reachable=True)
+        done = Replayed(databases_away=database.away)
+        for tenant in tenants:
             await _begin(tenant, [one for one in lines if one.tenant_id == tenant.tenant_id], done)
         eraser = OwnedEraser(database)
-        for tenant in await database.tenants():
+        for tenant in tenants:
             ids = [one.erasure_id for one in lines if one.tenant_id == tenant.tenant_id]
             while await tenant.query(_STILL_OPEN, (tenant.tenant_id, ids)):
                 if await eraser.erase_due():

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -79,7 +79,7 @@ def add_replay(commands: Subparsers, program: str) -> None:
 
 
 def told(replayed: Replayed, *, as_json: bool) -> int:
-    """Print what came of a register, and return how to exit: 1 if a hold forbids something of it."""
+    """Print what came of a register, and return how to exit: 1 if a hold forbids some of it, or a database is away."""
     if as_json:
         print(json.dumps(dataclasses.asdict(replayed)))  # noqa: T201
     else:
@@ -88,7 +88,14 @@ def told(replayed: Replayed, *, as_json: bool) -> int:
         )
         for erasure_id in replayed.held:
             print(f"a hold forbids {erasure_id}: release it, or leave the line out", file=sys.stderr)  # noqa: T201
-    return int(bool(replayed.held))
+    return int(not told_away(replayed.databases_away) or bool(replayed.held))
+
+
+def told_away(databases: Sequence[str]) -> bool:
+    """Say whose tenants a command has left out, because their databases do not answer; return whether it was none."""
+    if databases:
+        print(f"left out: who lives in {', '.join(databases)}, which does not answer; run it again", file=sys.stderr)  # noqa: T201
+    return not databases
 
 
 def run_check_config(

@@ -1,4 +1,4 @@
-"""What `check-config` asks of each database: whether it answers as both roles, and is migrated."""
+"""What `check-config` asks of each database: whether it answers as both roles, is the one meant, and is migrated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from service_runtime import postgres
 from service_runtime.migrate import Migration, require_applied
-from service_runtime.postgres import Database, take_half_vectors
+from service_runtime.postgres import HOME, Database, take_half_vectors
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check
 from service_runtime.settings import ServiceSettings
@@ -17,15 +17,17 @@ from service_runtime.settings import ServiceSettings
 def of_services(settings: ServiceSettings, migrations: Sequence[Migration]) -> dict[str, Check]:
     """Return what is asked as the services' role."""
 
-    async def answers(url: str) -> None:
+    async def answers(url: str, named: str = HOME) -> None:
         await postgres.ask(url, take_half_vectors)
         async with Database.open(url, connections_max=1, name="check-config") as opened:
-            await SchemaCheck(opened, migrations).ready()
+            await SchemaCheck(opened, migrations, first=named).ready()
 
     async def home() -> None:
         await answers(settings.database)
 
-    others = {f"{name}, of DATABASE_URLS": partial(answers, url) for name, url in settings.other_databases.items()}
+    others = {
+        f"{name}, of DATABASE_URLS": partial(answers, url, name) for name, url in settings.other_databases.items()
+    }
     return {"Postgres, as DATABASE_URL": home, **others}
 
 

@@ -45,6 +45,7 @@ class Replayed:
     erased: int = 0  # whom they name was there, and is gone again
     nobody: int = 0  # whom they name was not there
     held: list[str] = field(default_factory=list)  # erasures that a hold forbids
+    databases_away: tuple[str, ...] = ()  # that do not answer: no line was looked up there
 
 
 def hash_of(erasure_id: UUID, subject: str) -> bytes:

@@ -1,31 +1,40 @@
-"""Whether the database is as new as the service that uses it: part of a service's readiness."""
+"""Whether the database is the one that is meant, and as new as the service that uses it: part of readiness."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
 
+from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.migrate import Migration
 from service_runtime.postgres import HOME, Database, Row, SchemaBehind
 
 _log = logging.getLogger("schema")
 
 
-class SchemaCheck:
-    """Asks Postgres for an answer, and which migrations were applied; newer ones do no harm.
+class WrongName(Unavailable):
+    """A URL leads to another database than it should: once it is mended, the same call works."""
 
-    Another database than the home may be away, or behind: its tenants are out, and nobody else. The log says so, once.
+
+class SchemaCheck:
+    """Asks Postgres for an answer, what it is named, and which migrations were applied; newer ones do no harm.
+
+    Another database than the home may be away, behind, or another one than DATABASE_URLS says: its tenants are out, and
+    nobody else. The log says so, once.
 
     Args:
         database: As the services' role.
         migrations: What the service needs.
+        first: What the database that was opened first is named: the home database has no name.
     """
 
-    def __init__(self, database: Database, migrations: Sequence[Migration]) -> None:
+    def __init__(self, database: Database, migrations: Sequence[Migration], *, first: str = HOME) -> None:
         self._database = database
+        self._first = first
         self._newest = {one.schema: one for one in migrations}  # in order: the last of each schema stays
         self._sql = " UNION ALL ".join(
-            f"SELECT '{schema}' AS schema, coalesce(max(version), 0) AS version FROM {schema}.migration"  # noqa: S608
+            f"SELECT '{schema}' AS schema, coalesce(max(version), 0) AS version,"  # noqa: S608
+            f" coalesce((SELECT name FROM access.this_database), '{HOME}') AS named FROM {schema}.migration"
             for schema in self._newest
         )
         self._problems: dict[str, str] = {}  # of other databases, as it was said last
@@ -36,16 +45,19 @@ class SchemaCheck:
         Raises:
             Unavailable: there is no answer.
             SchemaBehind: `migrate` is to be run.
+            WrongName: the URL leads to another database than it should.
         """
         for named, answer in (await self._database.healthy(self._sql)).items():
-            problem = answer if isinstance(answer, Exception) else self._behind(answer)
+            problem = answer if isinstance(answer, ContextKeepError) else self._problem(named or self._first, answer)
             if named == HOME and problem is not None:
                 raise problem
             self._say(named, "" if problem is None else str(problem))
         await self._database.notice_others()
 
-    def _behind(self, rows: Sequence[Row]) -> SchemaBehind | None:
+    def _problem(self, named: str, rows: Sequence[Row]) -> ContextKeepError | None:
         for row in rows:
+            if row.named != named:
+                return WrongName(f"this is {_called(row.named)}, not {_called(named)}: are URLs swapped?")
             newest = self._newest[row.schema]
             if row.version < newest.version:
                 return SchemaBehind(f"{newest.name} of {newest.schema} is not applied: run `migrate`")
@@ -58,3 +70,7 @@ class SchemaCheck:
                 _log.error("database does not serve its tenants", extra={"database": named, "error": problem})
             else:
                 _log.warning("database serves its tenants again", extra={"database": named})
+
+
+def _called(named: str) -> str:
+    return f"the database {named}" if named else "the home database"

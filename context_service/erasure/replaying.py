@@ -41,8 +41,9 @@ class Replaying:
         Raises:
             Unavailable: Postgres or the place of the blobs does not answer. So far and no further.
         """
-        done = Replayed()
-        for tenant in await self._database.tenants():
+        tenants = await self._database.tenants(reachable=True)
+        done = Replayed(databases_away=self._database.away)
+        for tenant in tenants:
             await self._of_tenant(tenant, [one for one in lines if one.tenant_id == tenant.tenant_id], done)
         return done
 

@@ -415,6 +415,7 @@ class Rotated:
 
     sealed_again: int = 0
     unreadable: int = 0
+    databases_away: tuple[str, ...] = ()  # that do not answer: the secrets there are as they were
 
 
 async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:

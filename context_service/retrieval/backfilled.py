@@ -11,6 +11,11 @@ class Backfilled:
 
     to_do: int = 0  # what lacked something when it began
     owed: int = 0  # of which that is owed now, or made already
+    databases_away: tuple[str, ...] = ()  # that do not answer: what lacks something there is not known
 
     def __add__(self, other: Backfilled) -> Backfilled:
-        return Backfilled(to_do=self.to_do + other.to_do, owed=self.owed + other.owed)
+        return Backfilled(
+            to_do=self.to_do + other.to_do,
+            owed=self.owed + other.owed,
+            databases_away=tuple(sorted({*self.databases_away, *other.databases_away})),
+        )

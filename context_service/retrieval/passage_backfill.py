@@ -92,10 +92,10 @@ class PassageBackfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        lacking = [
-            (tenant, *scope) for tenant in await self._database.tenants() for scope in await self._lacking(tenant)
-        ]
-        done = Backfilled(to_do=sum(passages for _, _, passages, _ in lacking))
+        tenants = await self._database.tenants(reachable=True)
+        lacking = [(tenant, *scope) for tenant in tenants for scope in await self._lacking(tenant)]
+        to_do = sum(passages for _, _, passages, _ in lacking)
+        done = Backfilled(to_do=to_do, databases_away=self._database.away)
         if dry_run:
             return done
         for tenant, scope_id, passages, owed in lacking:

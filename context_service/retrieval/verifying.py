@@ -264,6 +264,7 @@ class Verified:
     totals_different: int = 0  # of `passage_scope`
     strays: int = 0  # scopes without an owner
     differences: list[Difference] = field(default_factory=list)  # the first
+    databases_away: tuple[str, ...] = ()  # that do not answer: what is there was not compared
 
     @property
     def is_equal(self) -> bool:

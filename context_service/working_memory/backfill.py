@@ -81,8 +81,9 @@ class Backfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        tenants = await self._database.tenants()
-        done = Backfilled(to_do=sum([await self._count(tenant) for tenant in tenants]))
+        tenants = await self._database.tenants(reachable=True)
+        to_do = sum([await self._count(tenant) for tenant in tenants])
+        done = Backfilled(to_do=to_do, databases_away=self._database.away)
         if dry_run:
             return done
         for tenant in tenants:

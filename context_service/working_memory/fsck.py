@@ -56,11 +56,12 @@ class Report:
     stored: int = 0  # entries of the providers' lists
     foreign: int = 0  # of them: keys that no service of this database made
     problems: list[Problem] = field(default_factory=list)
+    databases_away: tuple[str, ...] = ()  # that do not answer: to this check, the keys of who lives there are foreign
 
     @property
     def is_clean(self) -> bool:
-        """Nothing is left to be done."""
-        return all(problem.repaired for problem in self.problems)
+        """Nothing is left to be done, as far as is known."""
+        return not self.databases_away and all(problem.repaired for problem in self.problems)
 
     def counted(self) -> dict[str, int]:
         """Return how far it is, in numbers."""
@@ -106,8 +107,8 @@ class Fsck:
         Raises:
             Unavailable: Postgres or a provider does not answer.
         """
-        report = Report()
-        tenants = {tenant.tenant_id: tenant for tenant in await self._database.tenants()}
+        tenants = {tenant.tenant_id: tenant for tenant in await self._database.tenants(reachable=True)}
+        report = Report(databases_away=self._database.away)
         for tenant in tenants.values():
             report.to_do += await stored_blobs.count(tenant, with_parts=True)
         on_progress(report)

@@ -46,6 +46,7 @@ class Copied:
     blobs_shared: int = 0  # of the blobs: their content was there already
     blobs_gone: int = 0  # purged while the copy ran
     blobs_damaged: int = 0  # left where they are: `fsck` says more
+    databases_away: tuple[str, ...] = ()  # that do not answer: the blobs of who lives there stay
 
 
 Progress = Callable[[Copied], None]
@@ -151,11 +152,11 @@ class ProviderCopy:
             raise InvalidArgument(f"both ends of the copy are {source}", field="to")
         for provider in (source, target):
             await self._storage.check(provider)
-        tenants = await self._database.tenants()
+        tenants = await self._database.tenants(reachable=True)
         to_do = BlobCount()
         for tenant in tenants:
             to_do += await stored_blobs.count(tenant, provider=source)
-        done = Copied(to_do=to_do)
+        done = Copied(to_do=to_do, databases_away=self._database.away)
         on_progress(done)
         if dry_run:
             return done

@@ -38,6 +38,7 @@ class Swept:
     blobs_removed: int = 0
     uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
     blobs_failed: int = 0  # bytes that could not be removed; they are tried again
+    databases_away: tuple[str, ...] = ()  # that do not answer: nothing was looked for there
 
     def __add__(self, other: Swept) -> Swept:
         return Swept(
@@ -46,6 +47,7 @@ class Swept:
             blobs_removed=self.blobs_removed + other.blobs_removed,
             uploads_abandoned=self.uploads_abandoned + other.uploads_abandoned,
             blobs_failed=self.blobs_failed + other.blobs_failed,
+            databases_away=self.databases_away or other.databases_away,
         )
 
 
@@ -80,7 +82,7 @@ class Sweeper:
             on_progress(swept)
         if swept != Swept():
             _log.info("swept", extra=dataclasses.asdict(swept))
-        return swept
+        return dataclasses.replace(swept, databases_away=self._database.away)
 
     async def keep_sweeping(self, interval_s: float) -> None:
         """Sweep until cancelled; replicas that start together drift apart."""

@@ -66,8 +66,8 @@ class TextBackfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        tenants = await self._database.tenants()
-        done = Backfilled()
+        tenants = await self._database.tenants(reachable=True)
+        done = Backfilled(databases_away=self._database.away)
         for tenant in tenants:
             behind: UUID | None = _FIRST_ID
             while behind is not None:

@@ -233,6 +233,19 @@ class Database:
             found[named] = answer
         return found
 
+    async def look(self) -> None:
+        """Ask each database whether it answers, as a service does each second: for commands, which have just begun.
+
+        Raises:
+            Unavailable: the home database does not answer.
+        """
+        await self.healthy("SELECT")
+
+    @property
+    def away(self) -> tuple[str, ...]:
+        """The databases that did not answer when last asked; `tenants(reachable=True)` leaves out who lives there."""
+        return tuple(named for named, pool in self._pools.items() if not pool.answers)
+
     async def notice_others(self) -> None:
         """Look whether there are other databases, if we were told of none: from then on, we refuse who lives in them.
 

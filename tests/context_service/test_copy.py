@@ -12,6 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
+from pydantic import SecretStr
 
 import context_service.app
 from context_service import maintenance
@@ -99,6 +100,16 @@ async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers:
         assert files(both) == []
         assert (await caller.download(blob_key=stored[3].blob_key))[1] == CONTENTS[3]
         assert await copied(both) == Copied(to_do=BlobCount())  # again is harmless
+
+
+async def test_who_lives_in_a_database_that_is_down_is_left_out_and_the_rest_is_copied(
+    both: Settings, callers: ApiKeys
+):
+    down = SecretStr("east=postgresql://nobody@127.0.0.1:1/nothing")
+    async with serving(both, callers) as caller:
+        await caller.upload(CONTENTS[1])
+        done = await copied(both.model_copy(update={"database_urls": down}))
+        assert (done.blobs, done.databases_away) == (1, ("east",))
 
 
 async def test_switching_back_works(both: Settings, callers: ApiKeys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import uuid
 from collections.abc import Iterator
@@ -37,13 +38,13 @@ def two(postgres: EmbeddedPostgres) -> Iterator[Two]:
 
 
 class Operator:
-    """Types commands of the Context Service."""
+    """Types commands of a service."""
 
     def __init__(self, two: Two, commands: Commands) -> None:
         self._two = two
         self._commands = commands
 
-    def types(self, *arguments: str, **more: tuple[str, str]) -> CompletedProcess[str]:
+    def types(self, *arguments: str, of: str = "context_service", **more: tuple[str, str]) -> CompletedProcess[str]:
         """Run one; `more` are URLs of other databases, as both roles."""
         named = {EAST: (self._two.east.service, self._two.east.admin), **more}
         environment = {
@@ -52,7 +53,7 @@ class Operator:
             "DATABASE_URLS": " ".join(f"{name}={urls[0]}" for name, urls in named.items()),
             "DATABASE_ADMIN_URLS": " ".join(f"{name}={urls[1]}" for name, urls in named.items()),
         }
-        return self._commands.run("context_service", *arguments, environment=environment)
+        return self._commands.run(of, *arguments, environment=environment)
 
     def reads(self, *arguments: str) -> dict[str, dict]:
         """Run one that prints JSON lines, and return them by tenant."""
@@ -94,6 +95,63 @@ def test_migrate_brings_a_new_database_to_this_version_beside_one_that_is_down(
             assert problems["migrations of down, of DATABASE_ADMIN_URLS"]
         finally:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def test_check_config_says_that_urls_are_swapped(operator: Operator, two: Two):
+    swapped = {EAST: (two.home.service, two.home.admin), "west": (two.east.service, two.east.admin)}
+    checked = operator.types("check-config", "--json", **swapped)
+    problems = {one["name"]: one["problem"] for one in json.loads(checked.stdout)["checks"]}
+    assert checked.returncode == 1
+    assert problems[f"{EAST}, of DATABASE_URLS"] == (
+        f"this is the home database, not the database {EAST}: are URLs swapped?"
+    )
+    assert (
+        problems["west, of DATABASE_URLS"] == f"this is the database {EAST}, not the database west: are URLs swapped?"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "storage sweep",
+        "storage fsck",
+        "retrieval verify",
+        "retrieval rebuild",
+        "retrieval backfill",
+        "embeddings backfill",
+        "secrets rotate",
+        "erasures replay erasures.ndjson",
+    ],
+)
+def test_a_command_leaves_out_who_lives_in_a_database_that_is_down_says_so_and_ends_with_1(
+    command: str, operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "local")
+    monkeypatch.setenv("SECRETS_KEY", base64.b64encode(bytes(32)).decode())
+    register = tmp_path / "erasures.ndjson"
+    register.touch()
+    done = operator.types(
+        *command.replace("erasures.ndjson", str(register)).split(), "--json", **{EAST: (NOWHERE, NOWHERE)}
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"left out: who lives in {EAST}, which does not answer; run it again"
+    assert json.loads(done.stdout)["databases_away"] == [EAST]
+
+
+def test_the_graph_replays_erasures_beside_a_database_that_is_down(operator: Operator, tmp_path: Path):
+    lines = tmp_path / "erasures.ndjson"
+    known = {"tenant_id": str(PRINCIPAL.tenant_id), "subject_sha256": "00" * 32}
+    theirs = {**known, "tenant_id": str(OTHER_PRINCIPAL.tenant_id)}
+    lines.write_text("".join(json.dumps({**one, "erasure_id": str(uuid.uuid4())}) + "\n" for one in (known, theirs)))
+    replay = ("erasures", "replay", str(lines), "--json")
+    done = operator.types(*replay, of="entity_service", **{EAST: (NOWHERE, NOWHERE)})
+    assert (done.returncode, json.loads(done.stdout)["nobody"]) == (1, 1), done.stderr
+    assert EAST in done.stderr
+    again = operator.types(*replay, of="entity_service")
+    assert (again.returncode, json.loads(again.stdout)) == (
+        0,
+        {"known": 1, "erased": 0, "nobody": 1, "held": [], "databases_away": []},
+    )
 
 
 def test_a_new_tenant_lives_where_it_is_said_or_where_the_fewest_bytes_are(operator: Operator, two: Two):
