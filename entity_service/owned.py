@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from contextkeep.errors import ContextKeepError, ErasureNotFound, PermissionDenied
+from contextkeep.errors import ErasureNotFound, PermissionDenied
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
@@ -216,16 +216,8 @@ class OwnedEraser:
         """
         while True:
             self._wake.clear()
-            look_again_s = LEASE_S
-            try:
-                if not await self.erase_due():
-                    look_again_s = background.apart(INTERVAL_S, 0.5, 1.0)
-            except ContextKeepError as error:
-                failed()
-                _log.warning("erasing failed", extra={"error": str(error)})
-            except Exception:
-                failed()
-                _log.exception("erasing failed")  # the next pass may do better
+            is_owed = await background.attempted(self.erase_due, "erasing", otherwise=True, failed=failed)
+            look_again_s = LEASE_S if is_owed else background.apart(INTERVAL_S, 0.5, 1.0)
             try:
                 async with asyncio.timeout(look_again_s):
                     await self._wake.wait()

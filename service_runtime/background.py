@@ -92,16 +92,32 @@ async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) ->
         interval_s: Between two times.
     """
     while True:
-        began, did = time.monotonic(), 0
-        try:
-            did = await work()
-        except ContextKeepError as error:
-            _log.warning("background work failed", extra={"work": repr(work), "error": str(error)})
-        except Exception:
-            _log.exception("background work failed", extra={"work": repr(work)})
+        began = time.monotonic()
+        did = await attempted(work, "background work", otherwise=0)
         looked_s = 0.0 if did else time.monotonic() - began
         pause_s = min(max(interval_s, looked_s / WORK_SHARE), max(interval_s, PAUSE_S_MAX))
         await asyncio.sleep(apart(pause_s, 0.75, 1.25))  # replicas drift apart
+
+
+async def attempted(
+    work: Callable[[], Awaitable[_T]], name: str, *, otherwise: _T, failed: Callable[[], object] = lambda: None
+) -> _T:
+    """Do work once, and return what came of it. If it breaks off, that is logged: the next time may do better.
+
+    Args:
+        work: Is cancelled as any other.
+        name: Of it: the log says that it failed.
+        otherwise: Is returned if it breaks off.
+        failed: Called then.
+    """
+    try:
+        return await work()
+    except ContextKeepError as error:
+        _log.warning("%s failed", name, extra={"work": repr(work), "error": str(error)})
+    except Exception:
+        _log.exception("%s failed", name, extra={"work": repr(work)})
+    failed()
+    return otherwise
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

@@ -12,10 +12,6 @@ from service_runtime.postgres import HOME, Database, Row, SchemaBehind
 _log = logging.getLogger("schema")
 
 
-class WrongName(Unavailable):
-    """A URL leads to another database than it should: once it is mended, the same call works."""
-
-
 class SchemaCheck:
     """Asks Postgres for an answer, what it is named, and which migrations were applied; newer ones do no harm.
 
@@ -43,9 +39,8 @@ class SchemaCheck:
         """Ask.
 
         Raises:
-            Unavailable: there is no answer.
+            Unavailable: there is no answer, or it is of another database than the URL should lead to.
             SchemaBehind: `migrate` is to be run.
-            WrongName: the URL leads to another database than it should.
         """
         for named, answer in (await self._database.healthy(self._sql)).items():
             problem = answer if isinstance(answer, ContextKeepError) else self._problem(named or self._first, answer)
@@ -57,7 +52,7 @@ class SchemaCheck:
     def _problem(self, named: str, rows: Sequence[Row]) -> ContextKeepError | None:
         for row in rows:
             if row.named != named:
-                return WrongName(f"this is {_called(row.named)}, not {_called(named)}: are URLs swapped?")
+                return Unavailable(f"this is {_called(row.named)}, not {_called(named)}: are URLs swapped?")
             newest = self._newest[row.schema]
             if row.version < newest.version:
                 return SchemaBehind(f"{newest.name} of {newest.schema} is not applied: run `migrate`")

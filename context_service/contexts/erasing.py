@@ -20,7 +20,7 @@ import psycopg
 
 from context_service.contexts.log import below
 from context_service.retrieval.passages import OF_USERS, Passages, Scope
-from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound, LegalHold
+from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.given_keys import end_context_keys_elsewhere
@@ -524,14 +524,7 @@ class Eraser:
             except TimeoutError:
                 work = self.erase_due
                 pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
-            try:
-                await work()
-            except ContextKeepError as error:
-                failed()
-                _log.warning("erasing failed", extra={"error": str(error)})
-            except Exception:
-                failed()
-                _log.exception("erasing failed")  # the next pass may do better
+            await background.attempted(work, "erasing", otherwise=0, failed=failed)
 
     async def _erase_woken(self) -> int:
         woken, self._woken = self._woken, set()

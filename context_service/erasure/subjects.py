@@ -24,7 +24,7 @@ from context_service.erasure import holds
 from context_service.erasure import subject_rows as rows
 from context_service.erasure.holds import Hold, check_unbound
 from context_service.working_memory.retention import SWEEPER, Purges
-from contextkeep.errors import ContextKeepError, ErasureNotFound
+from contextkeep.errors import ErasureNotFound
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
@@ -224,16 +224,8 @@ class SubjectEraser:
         """
         while True:
             self._wake.clear()
-            look_again_s = LEASE_S
-            try:
-                if not await self.erase_due():
-                    look_again_s = background.apart(interval_s, 0.5, 1.0)
-            except ContextKeepError as error:
-                failed()
-                _log.warning("erasing failed", extra={"error": str(error)})
-            except Exception:
-                failed()
-                _log.exception("erasing failed")  # the next pass may do better
+            is_owed = await background.attempted(self.erase_due, "erasing", otherwise=True, failed=failed)
+            look_again_s = LEASE_S if is_owed else background.apart(interval_s, 0.5, 1.0)
             try:
                 async with asyncio.timeout(look_again_s):
                     await self._wake.wait()

@@ -88,12 +88,7 @@ class Sweeper:
         """Sweep until cancelled; replicas that start together drift apart."""
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
-            try:
-                await self.sweep()
-            except ContextKeepError as error:
-                _log.warning("sweep failed", extra={"error": str(error)})
-            except Exception:
-                _log.exception("sweep failed")  # the next one may do better
+            await background.attempted(self.sweep, "sweep", otherwise=None)
 
     async def _sweep_tenant(self, tenant: Tenant) -> Swept:
         await self._requests.sweep(tenant)

@@ -26,7 +26,7 @@ async def test_a_foreign_key_is_looked_up_by_its_key_once_there_are_some_rows(
         know(connection, analyzed=False)
         await graph.write(*[node() for _ in range(FEW)])
 
-        assert await FirstStatistics(database).once()
+        await FirstStatistics(database).once()
 
         parameters = {"tenant_id": DEFAULT_TENANT_ID, "id": DEFAULT_TENANT_ID}
         assert "node_pkey" in generic_plan(connection, NODE_OF_AN_EDGE, parameters)
@@ -40,7 +40,8 @@ async def test_a_table_of_few_rows_is_not_known_yet(
         know(connection, analyzed=False)
         await graph.write(*[node() for _ in range(rows)])
 
-        assert await FirstStatistics(database).once() is known
+        # Beside it there may be another database, of which nothing is known yet.
+        assert await FirstStatistics(database).once() is (known and urls.all == [urls])
 
         (count,) = connection.execute(
             "SELECT count(*) FROM pg_statistic WHERE starelid = 'entity.node'::regclass"

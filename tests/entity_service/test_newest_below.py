@@ -72,8 +72,11 @@ def unknown(urls: Urls, ids: list[str]) -> int:
 
 def forget(urls: Urls, ids: list[str]) -> None:
     """Let the edges that leave some nodes be not known, as those are that a release without the column wrote."""
-    with psycopg.connect(urls.superuser) as connection:
-        connection.execute("UPDATE entity.edge SET newest_below = NULL WHERE from_node_id = ANY (%s::uuid[])", (ids,))
+    for each in urls.all:
+        with psycopg.connect(each.superuser) as connection:
+            connection.execute(
+                "UPDATE entity.edge SET newest_below = NULL WHERE from_node_id = ANY (%s::uuid[])", (ids,)
+            )
 
 
 async def agree(graph: Graph, start: str, *, limits: tuple[int, ...] = (1, 5), **asked: Any) -> None:
@@ -524,7 +527,8 @@ async def test_nobody_settles_for_another_tenant(graph: Graph, others: Graph, ur
     assert [row.settled for row in await database.untenanted(SETTLE)] == [0]
     assert [row.settled for row in await database.tenant(OTHER_PRINCIPAL.tenant_id).query(SETTLE)] == [1]
 
-    assert (unknown(urls, rows[graph]), unknown(urls, rows[others])) == (1, 0)
+    theirs = urls.of(OTHER_PRINCIPAL.tenant_id)
+    assert (unknown(urls, rows[graph]), unknown(theirs, rows[others])) == (1, 0)
     await EdgeSettling(database).once()
     assert unknown(urls, rows[graph]) == 0
 

@@ -113,3 +113,22 @@ async def test_a_fault_in_the_block_closes_what_is_held():
         async with background.in_task_of_own(of_one_task(told)):
             raise ValueError("of the block")
     assert told == ["closed"]
+
+
+async def test_what_breaks_off_is_counted_said_and_does_not_end_what_goes_on(caplog: pytest.LogCaptureFixture):
+    async def work() -> int:
+        raise failures.pop()
+
+    failures, counted = [Unavailable("away"), ValueError("odd")], []
+    for left in (1, 0):
+        did = await background.attempted(work, "sweeping", otherwise=7, failed=lambda: counted.append(1))
+        assert (did, len(failures), len(counted)) == (7, left, 2 - left)
+    assert caplog.text.count("sweeping failed") == 2
+
+
+async def test_what_is_cancelled_has_not_failed():
+    task = asyncio.create_task(background.attempted(lambda: asyncio.sleep(60), "sleeping", otherwise=None))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
