@@ -51,6 +51,8 @@ PASSES_MAX = 10  # behind the first, before they do so all the same
 STOPPED_S = 30.0  # that writes wait at most: then the tenant stays where it is
 DRAIN_S = 10.0  # that whoever came before may take
 GRACE_S = 24 * 3600.0  # that the old rows stay
+_MOVER_GONE_S = 2.0  # that Postgres may take to see that a mover was killed, and to give its lock back
+_LOOK_S = 0.05
 
 _MOVERS = 1835365473  # the lock of one mover a tenant
 _TENANTS = 1634493815  # the lock of those who have come in, as service_runtime/postgres/tenant.py takes it
@@ -875,8 +877,11 @@ def _hold(connection: Connection, tenant_id: UUID) -> None:
     Raises:
         CannotMove: somebody else is.
     """
-    if not _one(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:
-        raise CannotMove("it is being moved by somebody else")
+    give_up_at = time.monotonic() + _MOVER_GONE_S
+    while not _one(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:
+        if time.monotonic() > give_up_at:
+            raise CannotMove("it is being moved by somebody else")
+        time.sleep(_LOOK_S)
 
 
 def _connected(url: str) -> Any:
