@@ -298,6 +298,7 @@ async def test_a_kill_during_an_upload_leaves_nothing_after_one_sweep(
             "blobs_removed": 1,
             "uploads_abandoned": 1,
             "blobs_failed": 0,
+            "databases_away": [],
         }
     assert await records(database) == 0
     assert await blobs(database) == []

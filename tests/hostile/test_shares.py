@@ -184,8 +184,10 @@ async def test_a_slow_reader_is_not_idle(as_key: Open):
 
 @asynccontextmanager
 async def searches_stand_still(urls: Urls) -> AsyncIterator[None]:
-    async with await psycopg.AsyncConnection.connect(urls.superuser) as connection:
-        await connection.execute("LOCK TABLE context.wm_record IN ACCESS EXCLUSIVE MODE")
+    async with AsyncExitStack() as stack:
+        for each in urls.all:
+            connection = await stack.enter_async_context(await psycopg.AsyncConnection.connect(each.superuser))
+            await connection.execute("LOCK TABLE context.wm_record IN ACCESS EXCLUSIVE MODE")
         yield
 
 
