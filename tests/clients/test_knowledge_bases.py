@@ -33,6 +33,8 @@ async def test_a_document_is_added_read_found_and_removed(stack: Addresses):
         assert (followed.name, followed.working_memory_id) == ("b.md", record.working_memory_id)
         with pytest.raises(InvalidArgument, match="neither"):
             await context.add_document(name)
+        with pytest.raises(InvalidArgument, match="not both"):
+            await context.add_document(name, b"bytes", working_memory_id=record.working_memory_id)
         with pytest.raises(InvalidArgument, match="states"):
             _ = [one async for one in context.list_documents(name, states=["gone"])]
         for document in (added, followed):

@@ -302,7 +302,7 @@ def test_what_is_no_port_is_told(run: Run, port: str):
 
 def commands_to_try(run: Run) -> list[str]:
     """Return what it told us to type, but for the example, which is a file of the checkout."""
-    (run.folder / "README.md").write_text("a file")
+    (run.folder / "LICENSE").write_text("a file")
     return [line for line in run.printed if line.startswith((sys.executable, "export ")) and "examples/" not in line]
 
 

@@ -9,6 +9,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
+from contextkeep.errors import InvalidArgument
 from contextkeep.values import Document, KnowledgeBase
 
 _STATES = {
@@ -132,9 +133,11 @@ class KnowledgeBaseCalls(Client):
         Raises:
             KnowledgeBaseNotFound: there is none that you may see.
             RecordNotFound: there is none.
-            InvalidArgument: it is neither bytes nor a record, or the record is not open to the base.
+            InvalidArgument: it is neither bytes nor a record, or both, or the record is not open to the base.
             LimitExceeded: it is too large, or the base has no room.
         """
+        if data is not None and working_memory_id is not None:
+            raise InvalidArgument("a document is bytes or a record, not both", field="document")
         said = bases_pb.DocumentInput(name=name, uri=uri, content_type=content_type)
         if data is not None:
             said.data = data
