@@ -10,7 +10,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from context_service.app import document_reader_of, fsck_of, mover_of, open_database, subject_eraser_of, sweeper_of
+from context_service.app import (
+    document_reader_of,
+    fsck_of,
+    migrations,
+    mover_of,
+    open_database,
+    subject_eraser_of,
+    sweeper_of,
+)
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts.artifact_source import ArtifactSource
@@ -45,6 +53,7 @@ from context_service.working_memory.text_backfill import TextBackfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
 from service_runtime.erased import Erased, Replayed
 from service_runtime.postgres import Database
+from service_runtime.schema import SchemaCheck
 from service_runtime.sealing import KeyRing, keys_of
 from service_runtime.tenants import tenant_named
 
@@ -53,9 +62,9 @@ _CONTEXTS = "context.context"
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Database]:
-    """Connect to all databases, and learn which of them answer."""
+    """Connect to all databases, and learn which of them serve their tenants."""
     async with open_database(settings) as database:
-        await database.look()
+        await SchemaCheck(database, migrations()).ready()
         yield database
 
 

@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
+from entity_service.app import migrations
 from entity_service.owned import LEASE_S, NAMED, OwnedEraser
 from entity_service.settings import Settings
 from service_runtime.erased import Erased, Replayed, named_by, read
 from service_runtime.postgres import Database, Tenant
+from service_runtime.schema import SchemaCheck
 from service_runtime.table_pages import pages_of
 
 _KNOWN = "SELECT erasure_id FROM entity.erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[])"
@@ -60,7 +62,7 @@ async def replay(settings: Settings, path: Path) -> Replayed:
         name="entity-service",
     )
     async with opening as database:
-        await database.look()
+        await SchemaCheck(database, migrations()).ready()
         tenants = await database.tenants(reachable=True)
         done = Replayed(databases_away=database.away)
         for tenant in tenants:

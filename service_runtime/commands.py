@@ -92,9 +92,12 @@ def told(replayed: Replayed, *, as_json: bool) -> int:
 
 
 def told_away(databases: Sequence[str]) -> bool:
-    """Say whose tenants a command has left out, because their databases do not answer; return whether it was none."""
+    """Say whose tenants a command has left out, because their databases do not serve; return whether it was none."""
     if databases:
-        print(f"left out: who lives in {', '.join(databases)}, which does not answer; run it again", file=sys.stderr)  # noqa: T201
+        print(  # noqa: T201
+            f"left out: who lives in {', '.join(databases)}, which does not serve now (`check-config` says why)",
+            file=sys.stderr,
+        )
     return not databases
 
 

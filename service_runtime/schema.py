@@ -42,17 +42,15 @@ class SchemaCheck:
             Unavailable: there is no answer, or it is of another database than the URL should lead to.
             SchemaBehind: `migrate` is to be run.
         """
-        for named, answer in (await self._database.healthy(self._sql)).items():
-            problem = answer if isinstance(answer, ContextKeepError) else self._problem(named or self._first, answer)
-            if named == HOME and problem is not None:
-                raise problem
+        for named, problem in (await self._database.healthy(self._sql, problem=self._problem)).items():
             self._say(named, "" if problem is None else str(problem))
         await self._database.notice_others()
 
     def _problem(self, named: str, rows: Sequence[Row]) -> ContextKeepError | None:
+        meant = named or self._first
         for row in rows:
-            if row.named != named:
-                return Unavailable(f"this is {_called(row.named)}, not {_called(named)}: are URLs swapped?")
+            if row.named != meant:
+                return Unavailable(f"this is {_called(row.named)}, not {_called(meant)}: are URLs swapped?")
             newest = self._newest[row.schema]
             if row.version < newest.version:
                 return SchemaBehind(f"{newest.name} of {newest.schema} is not applied: run `migrate`")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from uuid import UUID
@@ -200,7 +200,7 @@ class Database:
         """Return what works on each tenant, in the order of their ids.
 
         Args:
-            reachable: Leave out those of a database that did not answer when its health was last looked at.
+            reachable: Leave out those of a database that did not answer when it was last checked, or had a problem.
 
         Raises:
             Unavailable: the home database does not answer.
@@ -214,36 +214,40 @@ class Database:
                 found.append(self.tenant(row.id))
         return found
 
-    async def healthy(self, sql: str) -> Mapping[str, Sequence[Row] | ContextKeepError]:
+    async def healthy(
+        self, sql: str, *, problem: Callable[[str, Sequence[Row]], ContextKeepError | None]
+    ) -> Mapping[str, ContextKeepError | None]:
         """Run the statement of a health check in each database; it does not wait for the connections of calls.
 
+        Until the next check, nobody is served from another database that does not answer, or has a problem.
+
+        Args:
+            sql: The statement.
+            problem: Says what is wrong with a database, by its name and what it answered; None: nothing.
+
         Returns:
-            What each answered, by its name, or why it did not. That of the home database is "".
+            What is wrong with each of the others, by its name; None: nothing.
 
         Raises:
             Unavailable: the home database does not answer.
+            ContextKeepError: what is wrong with it.
         """
         asked = list(self._pools.items())
         answers = await asyncio.gather(*(pool.healthy(sql) for _, pool in asked), return_exceptions=True)
-        found: dict[str, Sequence[Row] | ContextKeepError] = {}
+        found: dict[str, ContextKeepError | None] = {}
         for (named, pool), answer in zip(asked, answers, strict=True):
-            if isinstance(answer, BaseException) and (named == HOME or not isinstance(answer, ContextKeepError)):
-                raise answer
-            pool.answers = not isinstance(answer, BaseException)
-            found[named] = answer
+            wrong = answer if isinstance(answer, BaseException) else problem(named, answer)
+            if wrong is not None and not isinstance(wrong, ContextKeepError):
+                raise wrong
+            pool.answers = wrong is None or named == HOME
+            found[named] = wrong
+        if at_home := found.pop(HOME):
+            raise at_home
         return found
-
-    async def look(self) -> None:
-        """Ask each database whether it answers, as a service does each second: for commands, which have just begun.
-
-        Raises:
-            Unavailable: the home database does not answer.
-        """
-        await self.healthy("SELECT")
 
     @property
     def away(self) -> tuple[str, ...]:
-        """The databases that did not answer when last asked; `tenants(reachable=True)` leaves out who lives there."""
+        """The databases from which nobody is served since their last check: `tenants(reachable=True)` leaves them out."""
         return tuple(named for named, pool in self._pools.items() if not pool.answers)
 
     async def notice_others(self) -> None:

@@ -74,8 +74,12 @@ async def line(databases: int, *, down: int = 0) -> str:
     for name in names[:down]:
         others[name].is_down = True
     database = Database(cast(Pool, Stub(rows)), cast(dict[str, Pool], others))
-    await database.healthy("")
-    figures = [await taken(lambda: database.healthy("")), await taken(lambda: database.everywhere(""))]
+
+    async def look() -> None:
+        await database.healthy("", problem=lambda named, rows: None)
+
+    await look()
+    figures = [await taken(look), await taken(lambda: database.everywhere(""))]
     figures.append(await taken(database.tenants))
     asked = random.Random(1).choices([row.id for row in rows], k=CALLS)
     cpu = time.process_time()

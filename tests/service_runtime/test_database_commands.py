@@ -134,7 +134,9 @@ def test_a_command_leaves_out_who_lives_in_a_database_that_is_down_says_so_and_e
         *command.replace("erasures.ndjson", str(register)).split(), "--json", **{EAST: (NOWHERE, NOWHERE)}
     )
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"left out: who lives in {EAST}, which does not answer; run it again"
+    assert done.stderr.splitlines()[-1] == (
+        f"left out: who lives in {EAST}, which does not serve now (`check-config` says why)"
+    )
     assert json.loads(done.stdout)["databases_away"] == [EAST]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
@@ -18,7 +20,7 @@ from service_runtime.databases import Databases, WrongDatabase
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.given_keys import end_context_keys_elsewhere, make_context_key
 from service_runtime.keys import StoredKeys
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, SchemaBehind, Transaction
 from service_runtime.postgres import directory as directory_module
 from service_runtime.schema import SchemaCheck
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
@@ -185,6 +187,22 @@ async def test_a_database_that_is_down_takes_out_its_own_tenants(two: Two):
             assert [tenant.tenant_id for tenant in await half.tenants(reachable=True)] == [OURS]
             assert len(await half.everywhere("SELECT 1 AS one")) == 1
         assert [tenant.tenant_id for tenant in await half.tenants()] == [OURS, THEIRS]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+async def test_so_does_one_that_is_another_one_or_not_migrated(two: Two, is_old: bool):
+    newer = [*migrations(), replace(migrations()[-1], version=9_999)]
+    url = two.east.service if is_old else two.home.service
+    async with Database.open(two.home.service, others={EAST: url}, connections_max=2, name="half") as half:
+        with suppress(SchemaBehind):  # of home, which is as old
+            await SchemaCheck(half, newer if is_old else migrations()).ready()
+
+        assert half.away == (EAST,)
+        with pytest.raises(Unavailable):
+            await half.tenant(THEIRS).query(COUNT)
+        assert [tenant.tenant_id for tenant in await half.tenants(reachable=True)] == [OURS]
+        await SchemaCheck(half, migrations()).ready()
+        assert half.away == (() if is_old else (EAST,))
 
 
 async def test_the_home_database_being_away_keeps_no_known_tenant_out(
