@@ -247,7 +247,7 @@ class Database:
 
     @property
     def away(self) -> tuple[str, ...]:
-        """The databases from which nobody is served since their last check: `tenants(reachable=True)` leaves them out."""
+        """The databases that serve nobody since their last check: `tenants(reachable=True)` leaves them out."""
         return tuple(named for named, pool in self._pools.items() if not pool.answers)
 
     async def notice_others(self) -> None:
