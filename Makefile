@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window frameworks fuzz \
+	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window contract frameworks fuzz \
 	soak soak-databases test-adapters clean
 
 help: ## list the targets
@@ -57,6 +57,9 @@ run: runtime ## start Postgres, both services and the console, and stay up until
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=4; TESTS=folder)
 	@CONTEXTKEEP_TEST_PG=$(PG) CONTEXTKEEP_TEST_DATABASES=$(DATABASES) $(PYTEST) $(TESTS)
+
+contract: install ## hold every case of the contract over gRPC and over HTTP
+	@CONTRACT_BY_BOTH_DOORS=1 $(PYTEST) tests/contract
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py -k whatever

@@ -29,8 +29,13 @@ async def both(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFact
             yield Stack(channels=channels, http_ports=dict(addresses.http_ports))
 
 
-@pytest.fixture(scope="package", params=["grpc", "http"])
-async def stack(request: pytest.FixtureRequest, both: Stack) -> AsyncIterator[Stack]:
-    """Both services by one way to call them; streams are gRPC's by either."""
-    async with httpx2.AsyncClient(timeout=30) as http:
-        yield replace(both, http=http if request.param == "http" else None)
+@pytest.fixture(scope="package")
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(timeout=30) as client:
+        yield client
+
+
+@pytest.fixture
+def stack(request: pytest.FixtureRequest, both: Stack, http: httpx2.AsyncClient) -> Stack:
+    """Both services by one way to call them, `grpc` or `http`; streams are gRPC's by either."""
+    return replace(both, http=http if request.param == "http" else None)

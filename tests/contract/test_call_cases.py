@@ -8,12 +8,13 @@ import pytest
 
 from tests.case_files import BadCase, cases, check
 from tests.contract.calls import RPCS, calls_of, differences, message_of
+from tests.contract.doors import by_doors
 from tests.contract.running import Case, Stack
 
 FORM: Any = {"keys": {"nodes", "edges"}, "answers": {"calls"}, "needed": {"contract"}}
 
 
-@pytest.mark.parametrize("case", cases("calls", **FORM))
+@pytest.mark.parametrize(("stack", "case"), by_doors(cases("calls", **FORM), calls_of), indirect=["stack"])
 async def test_the_contract_holds(case: dict[str, Any], stack: Stack):
     await Case(stack, case).hold(calls_of(case))
 

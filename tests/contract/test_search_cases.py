@@ -8,6 +8,7 @@ import pytest
 
 from tests.case_files import BadCase, cases
 from tests.contract import search
+from tests.contract.doors import by_doors
 from tests.contract.running import Case, Stack
 
 FORM: Any = {
@@ -28,7 +29,7 @@ def test_the_model_finds_it(case: dict[str, Any]):
     assert search.found(case) == case["found"]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("stack", "case"), by_doors(CASES, search.calls_of), indirect=["stack"])
 async def test_the_service_finds_it(case: dict[str, Any], stack: Stack):
     await Case(stack, case).hold(search.calls_of(case))
 
