@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window contract frameworks fuzz \
+	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window contract examples frameworks fuzz \
 	soak soak-databases test-adapters clean
 
 help: ## list the targets
@@ -60,6 +60,9 @@ test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the
 
 contract: install ## hold every case of the contract over gRPC and over HTTP
 	@CONTRACT_BY_BOTH_DOORS=1 $(PYTEST) tests/contract
+
+examples: install ## try every property with many examples (EXAMPLES=1000 each; other ones each time)
+	@EXAMPLES=$(or $(EXAMPLES),1000) $(PYTEST) tests -m hypothesis -o timeout=0 -o faulthandler_timeout=0
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py -k whatever

@@ -37,6 +37,7 @@ from tests.databases import TEMPLATE, Clones
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
+from tests.examples import MORE, examples
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -45,10 +46,13 @@ if TYPE_CHECKING:
     import entity_service.settings
     from service_runtime.postgres import Database
 
-# A slow machine is no counterexample. In CI Hypothesis knows that, and loads a profile of its own.
+# A slow machine is no counterexample. In CI Hypothesis knows that, and loads a profile of its own, in which examples
+# are the same ones each time.
 hypothesis.settings.register_profile(
     "any machine",
     hypothesis.settings(),
+    max_examples=examples(40),
+    derandomize=hypothesis.settings().derandomize and not MORE,
     deadline=None,
     suppress_health_check=[*hypothesis.settings().suppress_health_check, hypothesis.HealthCheck.too_slow],
 )

@@ -24,6 +24,7 @@ from service_runtime.postgres import Database
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, records, until
+from tests.examples import examples
 from tests.locks import until_waiting
 from tests.noise import noise
 
@@ -295,7 +296,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
 async def test_what_is_counted_is_what_there_is(
     operations: list[tuple[str, int, int]], caller: Caller, database: Database, context_settings: Settings

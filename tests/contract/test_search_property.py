@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.contract import search
 from tests.contract.running import Case, Stack
+from tests.examples import MORE, examples
 
 VALUES: list[Any] = [
     0,
@@ -130,7 +131,7 @@ async def written(both: Stack) -> AsyncIterator[Case]:
     yield running
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, derandomize=not MORE)
 @given(said=searches)
 async def test_the_service_finds_what_the_contract_says(said: dict[str, Any], written: Case):
     case = CASE | {"search": said}

@@ -15,6 +15,7 @@ from entity_service import json_paths
 from entity_service.json_paths import INDEX_CHARS_MAX
 from entity_service.search import _JSON_PATH
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.examples import examples
 
 SCALARS: list[Any] = [None, True, 1, 1.5, "x", "y", ""]
 LEAVES = st.sampled_from(SCALARS)
@@ -139,7 +140,7 @@ JSON_PATHS = st.tuples(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 @given(json_path=JSON_PATHS, documents=st.lists(DOCUMENTS, min_size=1, max_size=20))
 def test_what_a_json_path_means_is_in_what_it_implies(
     connection: psycopg.Connection, json_path: str, documents: list[Any]

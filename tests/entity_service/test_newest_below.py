@@ -25,6 +25,7 @@ from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
+from tests.examples import examples
 
 CHAT = list(BOUNDED_EDGE_TYPES)
 Ends = tuple[str, str, str]  # from, to, type
@@ -134,7 +135,7 @@ changes = st.lists(
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     times=st.lists(st.integers(0, 9), min_size=7, max_size=7),
     first=st.lists(some_ends, max_size=14),

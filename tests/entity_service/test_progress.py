@@ -23,6 +23,7 @@ from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
+from tests.examples import examples
 
 SETTINGS = {"traverse_nodes_max": 50}
 
@@ -252,7 +253,7 @@ async def test_a_timeline_is_cleared_and_the_others_are_not(graph: Graph, others
     writes=st.lists(st.integers(0, 6), max_size=12),
     page_size=st.integers(1, 5),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_list_is_what_a_walk_along_calls_reaches(
     graph: Graph, calls: set[tuple[int, int]], writes: list[int], page_size: int
 ):

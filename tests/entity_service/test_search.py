@@ -20,6 +20,7 @@ from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.entity_service.model import ModelNode, order_value
 from tests.errors import refused
+from tests.examples import examples
 
 NODES_MAX = 60
 SETTINGS = {"traverse_nodes_max": NODES_MAX}
@@ -317,7 +318,7 @@ VALUES = st.one_of(
 
 
 @given(values=st.lists(st.one_of(st.just("none at all"), VALUES), max_size=12), page_size=st.integers(1, 4))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_path_into_the_data_orders_as_a_walk_does(graph: Graph, values: list[Any], page_size: int):
     name = new_id()
     documents = [{} if value == "none at all" else {"a": {"v": value}} for value in values]

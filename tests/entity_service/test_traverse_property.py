@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from tests.entity_service import model
 from tests.entity_service.graph import Graph, edge, new_id, node
+from tests.examples import examples
 
 EDGE_TYPES = ["Contains", "Calls", "x"]
 NODE_TYPES = ["Message", "Task", "Odd"]
@@ -127,7 +128,7 @@ async def answer(
 
 
 @pytest.mark.timeout(300)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shape=graphs, many=st.lists(walks, min_size=6, max_size=6), page_rows=st.integers(1, 4))
 async def test_every_walk_is_what_the_model_says(
     graph: Graph, shape: dict[str, Any], many: list[dict[str, Any]], page_rows: int
@@ -147,7 +148,7 @@ async def test_every_walk_is_what_the_model_says(
             assert await answer(graph, starts, page_rows, by_place=True, **asked) == expected
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shape=graphs, options=walks, page_rows=st.integers(0, 3))
 async def test_an_indexed_walk_and_a_full_one_answer_the_same(
     graph: Graph, shape: dict[str, Any], options: dict[str, Any], page_rows: int

@@ -31,6 +31,7 @@ from service_runtime.conditions import (
     condition_sql,
 )
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.examples import MORE, examples
 
 FIELDS = Fields(
     columns={
@@ -277,13 +278,13 @@ CONDITIONS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=not MORE)
 @given(condition=CONDITIONS)
 def test_the_rows_of_a_condition_are_those_of_the_model(connection: psycopg.Connection, condition: dict[str, Any]):
     assert found(connection, condition) == [row["id"] for row in ROWS if holds(condition, row)]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(50), deadline=None, derandomize=not MORE)
 @given(condition=CONDITIONS)
 def test_a_condition_and_its_negation_part_the_rows(connection: psycopg.Connection, condition: dict[str, Any]):
     both = found(connection, condition) + found(connection, {"$not": condition})

@@ -28,6 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_service.cel import CallBudget, EvaluationError, compile_expression
+from tests.examples import MORE, examples
 
 DOCUMENT: dict[str, Any] = {
     "n": 5,
@@ -153,7 +154,7 @@ def theirs() -> Any:
 
 
 # The same expressions each time: what fails here must fail for whoever broke it.
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=not MORE)
 @given(source=EXPRESSIONS)
 def test_where_cel_python_gives_a_value_ours_gives_the_same(theirs: Any, source: str) -> None:
     try:

@@ -13,6 +13,7 @@ from context_service.query.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.hits import Hit
 from context_service.retrieval.facts import fact_of, look_of
 from context_service.retrieval.terms import terms_of
+from tests.examples import examples
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 QUESTION = "When was the renewal of Acme signed?"
@@ -46,7 +47,7 @@ candidates = st.lists(
 
 
 @given(candidates, st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_the_order_in_which_providers_answer_changes_nothing(found, random):
     first = fused(QUESTION, found)
     random.shuffle(found)
@@ -54,7 +55,7 @@ def test_the_order_in_which_providers_answer_changes_nothing(found, random):
 
 
 @given(candidates)
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_each_source_is_in_one_hit_and_scores_are_shares(found):
     hits, scores = fused(QUESTION, found)
     assert sorted(source.ref for one in hits for source in one.sources) == sorted(one.ref for one in found)
@@ -219,7 +220,7 @@ def test_an_answer_quotes_the_sentences_that_say_most():
 
 
 @given(st.integers(1, 400), candidates)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_prompt_keeps_to_its_tokens(tokens_max, found):
     def count(text: str) -> int:
         return len(text.split())

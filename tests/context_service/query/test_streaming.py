@@ -16,6 +16,7 @@ from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from service_runtime.turns import Turns
 from tests.context_service.query.conftest import World, request_of
 from tests.errors import raised
+from tests.examples import examples
 from tests.fakes import context_providers as stubs
 
 RENEWAL = "When was the renewal of Acme signed?"
@@ -96,7 +97,7 @@ async def test_hits_are_checked_before_they_are_told(world: World):
     }
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     chosen=st.lists(st.sampled_from(REPEATABLE), min_size=1, max_size=6, unique=True),
     depth=st.sampled_from(["quick", "deep"]),

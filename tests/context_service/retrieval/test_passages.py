@@ -25,6 +25,7 @@ from service_runtime.auth import Principal
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
+from tests.examples import examples
 
 BEGAN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
@@ -171,7 +172,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 async def test_counters_are_what_a_look_at_all_passages_counts(database: Database, steps: list[Any]):
     """A list is said together; a number takes back what was said so many messages before."""
     scope, seq = context(), itertools.count(1)
@@ -199,7 +200,7 @@ async def test_counters_are_what_a_look_at_all_passages_counts(database: Databas
 @given(
     batches=st.lists(st.lists(st.tuples(st.integers(1, 2), st.booleans(), st.integers(1, 3)), max_size=4), max_size=4)
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 async def test_neighbours_are_the_same_however_what_was_said_was_written(database: Database, batches: list[Any]):
     """In one call or in many, with what nobody said in between."""
     seq = itertools.count(1)
@@ -316,7 +317,7 @@ async def test_a_dropped_scope_is_gone_and_no_other(
         st.tuples(st.integers(1, 2), st.booleans(), st.sampled_from(["x", "y", "z"])), min_size=1, max_size=12
     )
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 async def test_terms_find_what_has_them_and_what_was_said_behind_it(
     database: Database, batch: list[tuple[int, bool, str]]
 ):

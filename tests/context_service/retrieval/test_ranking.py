@@ -23,6 +23,7 @@ from tests.bench.quality.conversations import Conversation, Turn
 from tests.bench.quality.in_memory import Index
 from tests.case_files import cases
 from tests.cpu import units
+from tests.examples import examples
 
 START = datetime(2026, 5, 1, 9, tzinfo=UTC)
 WORDS = ["bees", "wasps", "ants", "honey", "hive", "why?", "yesterday", "forty", "at Kew", "bob", "the"]
@@ -107,7 +108,7 @@ def test_what_has_no_word_of_the_question_and_stands_beside_none_is_none(name):
 
 @MODES
 @given(said=SAID, asked=ASKED, seed=st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_the_order_of_rows_changes_nothing(name, said, asked, seed):
     question = Question.of(asked)
     matching = Index(talk([[f"ann: {text}" for text in session] for session in said])).matching(question)
@@ -120,7 +121,7 @@ def test_the_order_of_rows_changes_nothing(name, said, asked, seed):
 
 @MODES
 @given(said=SAID, asked=ASKED)
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_the_order_is_total_and_scores_are_the_sums_of_their_shares(name, said, asked):
     found = ranking(talk([[f"bob: {text}" for text in session] for session in said]), asked, name)
 
@@ -131,7 +132,7 @@ def test_the_order_is_total_and_scores_are_the_sums_of_their_shares(name, said, 
 
 
 @given(said=SAID, asked=ASKED, limit=st.integers(0, 5))
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_fewer_are_the_first_of_all(said, asked, limit):
     conversation = talk([[f"ann: {text}" for text in session] for session in said])
     assert ranking(conversation, asked, limit=limit) == ranking(conversation, asked)[:limit]

@@ -18,6 +18,7 @@ from context_service.rendering.turns import NO_RESULT
 from context_service.windows.packing import Block, block_of
 from context_service.windows.steps import Step, cut
 from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
+from tests.examples import examples
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = st.sampled_from(["c1", "c2", "", "not an id"])
@@ -130,7 +131,7 @@ def body_without_its_end(body: bytes) -> bytes:
 
 @pytest.mark.parametrize("to", Format)
 @given(messages=logs(), stops=st.sets(st.integers(0, 12)))
-@settings(max_examples=60)
+@settings(max_examples=examples(40))
 def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: list[Message], stops: set[int]):
     """Whenever it is asked for: blocks that were made stay, and an open step only grows."""
     blocks: list[Block] = []
