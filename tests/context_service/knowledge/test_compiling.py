@@ -618,7 +618,7 @@ async def erased(world: World, user_id: str) -> Any:
 
 def of_tenant(world: World, table: str) -> str:
     """Return all that a table has of a tenant."""
-    with psycopg.connect(world.stack.urls.superuser) as connection:
+    with psycopg.connect(world.stack.urls.of(world.principal.tenant_id).superuser) as connection:
         rows = connection.execute(
             f"SELECT t::text FROM context.{table} t WHERE tenant_id = %s", (world.principal.tenant_id,)
         )
@@ -662,8 +662,9 @@ async def test_a_page_of_an_older_release_may_say_anybodys_and_is_emptied(world:
     shop = await world.node("Customer", "Orrery", text="Pays late")
     await world.approve("customer", rules(facet()))
     await compiled(world)
-    with psycopg.connect(world.stack.urls.superuser) as connection:
-        connection.execute("UPDATE context.page_dependency SET node_owner_id = NULL")
+    for each in world.stack.urls.all:
+        with psycopg.connect(each.superuser) as connection:
+            connection.execute("UPDATE context.page_dependency SET node_owner_id = NULL")
 
     await erased(world, "ada")
 

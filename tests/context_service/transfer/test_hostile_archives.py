@@ -252,7 +252,7 @@ def states(stack: Opened, caller: Caller) -> list[str]:
     """Return in which states the blobs of a tenant are."""
     ((_, key),) = caller.metadata
     tenant_id = stack.keys[key.removeprefix("Bearer ")].tenant_id
-    with psycopg.connect(stack.urls.superuser) as connection:
+    with psycopg.connect(stack.urls.of(tenant_id).superuser) as connection:
         rows_ = connection.execute("SELECT state FROM context.blob WHERE tenant_id = %s ORDER BY 1", (tenant_id,))
         return [state for (state,) in rows_]
 

@@ -335,7 +335,8 @@ def test_an_entry_says_what_its_message_says(lines: list[str], role: str):
     text = "\n".join(lines)
     for entry in entries_of(message(role, text), GENERAL):
         assert " ".join(entry.text.split()) in " ".join(text.split())
-        assert all(word in text for word in re.findall(r"[\w.-]+", entry.value))
+        if entry.section != "progress":  # whose value is its per cent
+            assert all(word in text for word in re.findall(r"[\w.-]+", entry.value))
         assert entry.ref == "m1/0"
 
 
