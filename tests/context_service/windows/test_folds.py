@@ -144,15 +144,15 @@ def run(steps: Sequence[tuple[int, int]], limits: Limits) -> tuple[View, int]:
     return view, folds
 
 
-def test_ten_thousand_steps_fold_rarely_into_few_blocks():
+def test_three_thousand_steps_fold_rarely_into_few_blocks():
     limits = Limits.of(24_000)
 
-    view, folds = run([(900, 120)] * 10_000, limits)
+    view, folds = run([(900, 120)] * 3_000, limits)
 
     assert view.tokens <= limits.high
-    assert steps_of(view) == list(range(1, 10_001))
+    assert steps_of(view) == list(range(1, 3_001))
     # The last ten steps and a full store of summaries leave room for nine more.
-    assert folds < 10_000 / 8
+    assert folds < 3_000 / 8
     assert len(view.summaries) < 60
     assert max(one.level for one in view.summaries) > DIGEST
 
