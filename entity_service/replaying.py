@@ -7,17 +7,16 @@ is done, so doing it again does nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from uuid import UUID
 
 from entity_service.app import migrations
 from entity_service.owned import LEASE_S, NAMED, OwnedEraser
 from entity_service.settings import Settings
-from service_runtime.erased import Erased, Replayed, named_by, read
+from service_runtime.erased import Erased, Replayed, looked_up, read, subjects_in
 from service_runtime.postgres import Database, Tenant
 from service_runtime.schema import SchemaCheck
-from service_runtime.table_pages import pages_of
 
 _KNOWN = "SELECT erasure_id FROM entity.erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[])"
 _BEGIN = """
@@ -66,7 +65,7 @@ async def replay(settings: Settings, path: Path) -> Replayed:
         tenants = await database.tenants(reachable=True)
         done = Replayed(databases_away=database.away)
         for tenant in tenants:
-            await _begin(tenant, [one for one in lines if one.tenant_id == tenant.tenant_id], done)
+            await _begin(tenant, lines, done)
         eraser = OwnedEraser(database)
         for tenant in tenants:
             ids = [one.erasure_id for one in lines if one.tenant_id == tenant.tenant_id]
@@ -77,14 +76,8 @@ async def replay(settings: Settings, path: Path) -> Replayed:
 
 
 async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
-    ids = [one.erasure_id for one in lines]
-    known = {row.erasure_id for row in await tenant.query(_KNOWN, (tenant.tenant_id, ids))}
-    left = [one for one in lines if one.erasure_id not in known]
-    done.known += len(known)
-    whom: dict[UUID, str] = {}
-    if left:
-        async for subjects in _subjects(tenant):
-            whom |= await asyncio.to_thread(named_by, left, subjects)
+    subjects = partial(subjects_in, statements=_SUBJECTS_IN)
+    left, whom = await looked_up(tenant, lines, done, known=_KNOWN, subjects=subjects)
     for one in left:
         subject = whom.get(one.erasure_id)
         await tenant.query(_BEGIN, {"tenant_id": tenant.tenant_id, "erasure_id": one.erasure_id, "subject": subject})
@@ -92,15 +85,3 @@ async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> Non
             done.nobody += 1
         else:
             done.erased += 1
-
-
-async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
-    """Yield all ids of users that the graph of a tenant has, each once."""
-    seen: set[str] = set()
-    for table, statement in _SUBJECTS_IN.items():
-        async for pages in pages_of(tenant, table):
-            found = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
-            new = {row.subject for row in found} - seen
-            seen |= new
-            if new:
-                yield new

@@ -6,8 +6,9 @@ so: the line does, to whoever compares it with all subjects that are there. Both
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -15,6 +16,8 @@ from uuid import UUID
 import orjson
 
 from contextkeep.errors import InvalidArgument
+from service_runtime.postgres import Across, Tenant
+from service_runtime.table_pages import pages_of
 
 _BYTES_MAX = 256 * 2**20  # of a file: a million erasures
 
@@ -89,3 +92,49 @@ def named_by(lines: Sequence[Erased], subjects: Iterable[str]) -> dict[UUID, str
         for one in lines
         if hash_of(one.erasure_id, subject) == one.subject_sha256
     }
+
+
+async def looked_up(
+    tenant: Tenant,
+    lines: Sequence[Erased],
+    done: Replayed,
+    *,
+    known: str,
+    subjects: Callable[[Tenant], AsyncIterator[set[str]]],
+) -> tuple[list[Erased], dict[UUID, str]]:
+    """Return those of the lines of a tenant that its database knows nothing of, and whom they name, by their ids.
+
+    Args:
+        tenant: Whose.
+        lines: Of all tenants.
+        done: Is told how many are known.
+        known: The statement that finds those of some erasures that have receipts.
+        subjects: Yields the ids of all users that there are.
+    """
+    theirs = [one for one in lines if one.tenant_id == tenant.tenant_id]
+    found = await tenant.query(known, (tenant.tenant_id, [one.erasure_id for one in theirs]))
+    receipts = {row.erasure_id for row in found}
+    done.known += len(receipts)
+    left = [one for one in theirs if one.erasure_id not in receipts]
+    whom: dict[UUID, str] = {}
+    if left:
+        async for some in subjects(tenant):
+            whom |= await asyncio.to_thread(named_by, left, some)
+    return left, whom
+
+
+async def subjects_in(tenant: Tenant, statements: Mapping[str, str | Across]) -> AsyncIterator[set[str]]:
+    """Yield the ids of users that tables have of a tenant, each once.
+
+    Args:
+        tenant: Whose.
+        statements: By table, what finds those of a page of it.
+    """
+    seen: set[str] = set()
+    for table, statement in statements.items():
+        async for pages in pages_of(tenant, table):
+            found = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
+            new = {row.subject for row in found} - seen
+            seen |= new
+            if new:
+                yield new

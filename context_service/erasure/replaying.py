@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
 
 from context_service.erasure import holds
 from context_service.erasure import subject_rows as rows
 from context_service.erasure.subjects import LEASE_S, SubjectEraser, begin
-from service_runtime.erased import Erased, Replayed, named_by
+from service_runtime.erased import Erased, Replayed, looked_up, subjects_in
 from service_runtime.postgres import Database, Tenant
-from service_runtime.table_pages import pages_of
 
 _OPERATOR = "operator"
 
@@ -44,19 +42,13 @@ class Replaying:
         tenants = await self._database.tenants(reachable=True)
         done = Replayed(databases_away=self._database.away)
         for tenant in tenants:
-            await self._of_tenant(tenant, [one for one in lines if one.tenant_id == tenant.tenant_id], done)
+            await self._of_tenant(tenant, lines, done)
         return done
 
     async def _of_tenant(self, tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
-        ids = [one.erasure_id for one in lines]
-        known = {row.erasure_id for row in await tenant.query(rows.KNOWN, (tenant.tenant_id, ids))}
-        left = [one for one in lines if one.erasure_id not in known]
-        done.known += len(known)
+        left, whom = await looked_up(tenant, lines, done, known=rows.KNOWN, subjects=_subjects)
         if not left:
             return
-        whom: dict[Any, str] = {}
-        async for subjects in _subjects(tenant):
-            whom |= await asyncio.to_thread(named_by, left, subjects)
         begun = []
         for one in left:
             subject = whom.get(one.erasure_id)
@@ -83,16 +75,7 @@ class Replaying:
 
 
 async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
-    """Yield all ids of users that a tenant has, each once."""
-    seen: set[str] = set()
-    for table, statement in rows.SUBJECTS_IN.items():
-        async for pages in pages_of(tenant, table):
-            found = await tenant.query(statement, {"tenant_id": tenant.tenant_id, **pages})
-            new = {row.subject for row in found} - seen
-            seen |= new
-            if new:
-                yield new
+    async for subjects in subjects_in(tenant, rows.SUBJECTS_IN):
+        yield subjects
     for door in {tenant, tenant.at_home()}:  # keys are at home, calls of administrators here
-        new = {row.subject for row in await door.query(rows.SUBJECTS_OF_KEYS, (tenant.tenant_id,) * 2)} - seen
-        seen |= new
-        yield new
+        yield {row.subject for row in await door.query(rows.SUBJECTS_OF_KEYS, (tenant.tenant_id,) * 2)}

@@ -20,7 +20,7 @@ import context_service.app
 import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import NodeNotFound
-from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
+from tests.conftest import BESIDE, KEY, OTHER_KEY, Addresses, Urls
 from tests.ports import free_port
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
@@ -71,8 +71,11 @@ def pooled(urls: Urls, tmp_path: Path) -> Iterator[str]:
             except psycopg.OperationalError:
                 assert time.monotonic() < give_up_at, "pgbouncer does not answer"
                 time.sleep(0.05)
+        if urls.service in BESIDE:
+            BESIDE[url] = BESIDE[urls.service]
         yield url
     finally:
+        BESIDE.pop(url, None)
         process.terminate()
         process.wait()
 
