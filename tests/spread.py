@@ -72,7 +72,7 @@ def settle(home: Urls, east: Urls) -> None:
             " INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'HERE')",
             {"id": OTHER_PRINCIPAL.tenant_id, "name": EAST},
         )
-        connection.execute("DELETE FROM access.residence WHERE tenant_id = %s", (DEFAULT_TENANT_ID,))
+        connection.execute("UPDATE access.residence SET state = 'GONE' WHERE tenant_id = %s", (DEFAULT_TENANT_ID,))
         connection.execute(
             "CREATE OR REPLACE FUNCTION access.lives_here(of_tenant uuid) RETURNS boolean LANGUAGE sql STABLE AS"
             " $$ SELECT NOT EXISTS (SELECT FROM access.residence r WHERE r.tenant_id = of_tenant"
