@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import Popen
 from uuid import UUID
 
 import psycopg
@@ -23,7 +22,7 @@ from service_runtime.postgres import HOME
 from tests.faults import postgres as breakable
 from tests.faults import proxy
 from tests.faults.postgres import Postgres
-from tests.faults.processes import Service, spawn
+from tests.faults.processes import Process, Service, spawn
 from tests.hostile.tables import tables_of_tenants
 from tests.ports import free_port
 from tests.soak.operations import Clients
@@ -130,7 +129,7 @@ class Stack:
             *(self._until_it_serves(service, name) for service in self.services for name in self.databases)
         )
 
-    def begin(self, *arguments: str) -> tuple[Popen[bytes], Path]:
+    def begin(self, *arguments: str) -> tuple[Process, Path]:
         """Begin a command of an operator: `context-service tenants …`; what it says is in the file."""
         self._commands += 1
         log = self.folder / f"command-{self._commands}.log"
