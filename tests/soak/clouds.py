@@ -45,7 +45,7 @@ class Cloud:
         random.shuffle(ends)
         command = ("context_service", "storage", "copy", "--from", ends[0], "--to", ends[1])
         process = spawn(*command, environment={**environment, **self.variables}, log=log)
-        await asyncio.sleep(random.uniform(1, 3))
+        await asyncio.sleep(random.uniform(0.3, 2.3))
         process.kill()
         process.wait()
 

@@ -107,7 +107,7 @@ class Stack:
             "BLOB_DELETE_GRACE_S": "0",
         }
         process = spawn("tests.soak.sweep", environment=environment, log=self._folder / "sweep.log")
-        await asyncio.sleep(random.uniform(1, 2))
+        await asyncio.sleep(random.uniform(0.3, 1.3))
         process.kill()
         process.wait()
 

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from random import Random
-from subprocess import Popen
 from typing import Any, TypeVar
 
 from contextkeep.errors import ContextKeepError
 from contextkeep.retries import RetryBudget
 from service_runtime.postgres import HOME
+from tests.faults.processes import Process
 from tests.soak.databases.stack import NAMES, Stack, Tenant, Window
 from tests.soak.operations import OPERATIONS, Broken, Item, ReadBlob, UploadBlob
 from tests.soak.run import EXPECTED, Write
@@ -312,7 +312,7 @@ class Soak:
             self.report.waited_s_max = max(self.report.waited_s_max, moved["writes_waited_s"])
         return said
 
-    async def _command_done(self, process: Popen[bytes], log: Path) -> str:
+    async def _command_done(self, process: Process, log: Path) -> str:
         status = await asyncio.to_thread(process.wait)
         return "" if status == 0 else log.read_text()[-1000:] or f"status {status}"
 
