@@ -156,7 +156,7 @@ async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
             name,
             charts.stack(
                 name.title(),
-                {"stored": value},
+                {} if most is None else {"stored": value},  # a bar that is full would be a limit that is reached
                 unit=name,
                 whole=most or 0,
                 description=f"{value:,} of {most:,} {name}."
