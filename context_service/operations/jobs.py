@@ -19,7 +19,7 @@ import orjson
 
 from context_service.operations.operators import check_operator
 from contextkeep.errors import ContextKeepError, InvalidArgument, JobNotFound, JobRunning
-from service_runtime import pages
+from service_runtime import background, pages
 from service_runtime.auth import Principal
 from service_runtime.calls import current_call
 from service_runtime.ids import new_id
@@ -101,7 +101,8 @@ class Jobs:
     def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
         self._database = database
         self._kinds = kinds
-        self._running: dict[str, tuple[UUID, asyncio.Task[None]]] = {}
+        self._running: dict[str, UUID] = {}  # until its end is told: who reads of it may start the next one
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -109,10 +110,8 @@ class Jobs:
         try:
             yield
         finally:
-            tasks = [task for _, task in self._running.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for task in list(self._tasks):
+                await background.ended(task)
 
     async def start(self, kind: str, options: Mapping[str, bool], *, principal: Principal) -> Job:
         """Start a job, and return it.
@@ -126,17 +125,19 @@ class Jobs:
         if kind not in self._kinds:
             raise InvalidArgument("there is no such kind of job", field="kind")
         if kind in self._running:
-            raise JobRunning("a job of this kind runs", job_id=self._running[kind][0])
+            raise JobRunning("a job of this kind runs", job_id=self._running[kind])
         door, job_id = self._database.of(principal), new_id()
         named = {"tenant_id": principal.tenant_id, "id": job_id}
         held = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._run(kind, options, door, named, held))
-        self._running[kind] = (job_id, task)
-        task.add_done_callback(lambda _: self._running.pop(kind, None))
+        self._running[kind] = job_id
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
             said = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
             await door.query(_START, {**named, **said, "kept": _KEPT})
         except BaseException:
+            del self._running[kind]
             task.cancel()
             raise
         held.set_result(None)
@@ -188,7 +189,8 @@ class Jobs:
             _log.exception("job failed", extra={"job_id": named["id"], "kind": kind})
             error = "the log says what went wrong"
         finally:
-            telling.cancel()
+            await background.ended(telling)  # what it says last is not said behind the end
+            self._running.pop(kind, None)
         progress = None if done is None else orjson.dumps(done).decode()
         try:
             await door.query(_END, {**named, "progress": progress, "state": state, "error": error})

@@ -745,6 +745,6 @@ async def test_the_command_owes_them_and_says_so(
     code, out, _ = await run("--json", **url)
     assert (code, json.loads(out)) == (
         0,
-        {"dry_run": False, "to_do": 1, "owed": 1, "passages_to_do": 0, "passages_owed": 0},
+        {"dry_run": False, "to_do": 1, "owed": 1, "passages_to_do": 0, "passages_owed": 0, "databases_away": []},
     )
     assert len(await owed(database)) == 1

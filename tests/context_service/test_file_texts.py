@@ -475,5 +475,5 @@ async def test_the_command_owes_them_and_says_so(
 
     assert await run("--dry-run") == (0, "1 records were not read yet\n", "")
     code, out, _ = await run("--json")
-    assert (code, json.loads(out)) == (0, {"dry_run": False, "to_do": 1, "owed": 1})
+    assert (code, json.loads(out)) == (0, {"dry_run": False, "to_do": 1, "owed": 1, "databases_away": []})
     assert (await caller.fetch(record.working_memory_id)).text_state == pb.INDEX_STATE_PENDING

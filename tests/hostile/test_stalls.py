@@ -123,7 +123,7 @@ def test_the_probe_sees_what_holds_the_loop(loop: asyncio.AbstractEventLoop):
 
 def test_the_probe_sees_what_holds_the_interpreter_beside_the_loop(loop: asyncio.AbstractEventLoop):
     """A parser in a thread keeps the loop from its turn like one in the loop."""
-    text = "[" + ",".join(["[]"] * 600_000) + "]"
+    text = "[" + ",".join(["[]"] * 1_800_000) + "]"
     probe = StallProbe()
     with probe.watching(loop), pytest.raises(AssertionError, match="another caller waited"), probe.nobody_waits():
         for _ in range(3):

@@ -530,7 +530,7 @@ async def test_after_a_rotation_the_old_key_may_go(
         assert (code, outcome["sealed_again"]) == (1, 0) and outcome["unreadable"] >= 1
         code, outcome = rotate(f"{NEW},{OLD}")
         assert (code, outcome["unreadable"]) == (0, 0) and outcome["sealed_again"] >= 1
-        assert rotate(NEW) == (0, {"sealed_again": 0, "unreadable": 0})
+        assert rotate(NEW) == (0, {"sealed_again": 0, "unreadable": 0, "databases_away": []})
         door = world.opened.database.of(PRINCIPAL)
         read = "SELECT secret FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s"
         (row,) = await door.query(read, (door.tenant_id, server_id))
