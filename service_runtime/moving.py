@@ -92,6 +92,11 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name,
         FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
         WHERE i.indrelid = c.oid AND i.indisprimary
     ) AS has_id,
+    array_agg(a.attname::text) FILTER (
+        WHERE NOT a.attnotnull AND a.attgenerated = '' AND EXISTS (
+            SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey)
+        )
+    ) AS unique_names,
     ARRAY(SELECT f.confrelid FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f') AS refers_to
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -220,6 +225,7 @@ class _Table:
     key: list[str]  # led by the tenant
     has_id: bool  # the rest of the key is a UUID
     is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
+    unique_names: list[str]  # that a row may be without
 
     def row(self) -> sql.Composable:
         """A row as a text."""
@@ -648,6 +654,14 @@ class _Move:
                 sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT * FROM {}").format(left, table.staged())
             )
             self._put_each(table, left, updating=changed)
+            if table.unique_names:  # of those that have exchanged theirs, none can be put while another one has it
+                none = sql.SQL(", ").join(
+                    sql.SQL("{} = NULL").format(sql.Identifier(name)) for name in table.unique_names
+                )
+                self._target.execute(
+                    sql.SQL("UPDATE {} t SET {} FROM {} s WHERE {}").format(table.name, none, left, table.same_key())
+                )
+                self._put_each(table, left, updating=changed)
             if rows := _one(self._target, sql.SQL("SELECT count(*) AS count FROM {}").format(left)).count:
                 raise CannotMove(f"{rows} rows of {table.label} have changed places: run it again") from None
             self._target.execute(sql.SQL("DROP TABLE {}").format(left))
@@ -812,6 +826,7 @@ def _tables(connection: Connection) -> list[_Table]:
                     label=f"{row.schema}.{row.name}",
                     columns=row.columns,
                     identities=row.identities or [],
+                    unique_names=row.unique_names or [],
                     key=row.key,
                     has_id=row.has_id,
                     is_referred_to=any(row.oid in other.refers_to for other in rows if other.oid != row.oid),

@@ -272,6 +272,33 @@ async def test_what_refers_to_a_row_that_a_page_leaves_out_comes_with_it(two: Tw
         assert len(await tenant.query("SELECT id FROM entity.edge")) == 1
 
 
+async def test_rows_that_exchange_their_names_while_a_tenant_moves_are_put_with_them(two: Two):
+    """Neither can be put while the other one has its name."""
+    loop = asyncio.get_running_loop()
+    ids = [uuid.UUID(int=number) for number in range(1, 4)]
+    async with Database.open(
+        two.home.service, others={EAST: two.east.service}, connections_max=2, name="w"
+    ) as database:
+        tenant = database.tenant(OURS)
+
+        async def write(*names: str | None) -> None:
+            for one, name in zip(ids, names, strict=True):
+                await tenant.query(_RENAME, {"t": OURS, "id": one, "name": name})
+
+        for one, name in zip(ids, "abc", strict=True):
+            await tenant.query(_NODE, {"t": OURS, "id": one, "name": name})
+        await tenant.query(_EDGE, {"t": OURS, "id": uuid.uuid4(), "one": ids[0], "other": ids[1]})
+
+        def exchange(moved: Moved) -> None:
+            if moved.step == "copied":
+                for names in ((None, None, None), "bca"):
+                    asyncio.run_coroutine_threadsafe(write(*names), loop).result(20)
+
+        await asyncio.to_thread(TenantMove(two.databases, on_step=exchange).run, "default", EAST)
+        rows = await tenant.query("SELECT external_id FROM entity.node ORDER BY id")
+        assert [row.external_id for row in rows] == ["b", "c", "a"]
+
+
 _NODE = """
 INSERT INTO entity.node (
     tenant_id, id, external_id, created_at, modified_at, graph_name, general_type_name, specific_type_name, status,
