@@ -95,6 +95,8 @@ SELECT c.oid, n.nspname AS schema, c.relname AS name,
     array_agg(a.attname::text) FILTER (
         WHERE NOT a.attnotnull AND a.attgenerated = '' AND EXISTS (
             SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey)
+        ) AND NOT EXISTS (
+            SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c' AND a.attnum = ANY (k.conkey)
         )
     ) AS unique_names,
     ARRAY(SELECT f.confrelid FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f') AS refers_to
@@ -225,7 +227,7 @@ class _Table:
     key: list[str]  # led by the tenant
     has_id: bool  # the rest of the key is a UUID
     is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
-    unique_names: list[str]  # that a row may be without
+    unique_names: list[str]  # that a row may be without, whatever else it has
 
     def row(self) -> sql.Composable:
         """A row as a text."""

@@ -110,8 +110,7 @@ class Jobs:
         try:
             yield
         finally:
-            for task in list(self._tasks):
-                await background.ended(task)
+            await asyncio.gather(*map(background.ended, self._tasks))
 
     async def start(self, kind: str, options: Mapping[str, bool], *, principal: Principal) -> Job:
         """Start a job, and return it.
