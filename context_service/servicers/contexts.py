@@ -84,6 +84,7 @@ class ContextsServicer(TasksServicer):
 
     async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
         """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
+        await calls.take_turn_of("Recall")  # once it is written: a message waits for nobody's searches
         try:
             return _recalled(await self._recalling.recall(context_id, asked, principal=principal))
         except ContextKeepError as error:

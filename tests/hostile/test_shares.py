@@ -238,3 +238,26 @@ async def test_expensive_calls_wait_for_their_turn_and_leave_the_queue_when_nobo
     assert [call for call in calls if call.cancelled()] == calls[-1:]
     await shown(metrics_port, WORKING, 0)
     await shown(metrics_port, WAITING, 0)
+
+
+async def test_a_message_takes_a_turn_to_recall_once_it_is_written(as_key: Open, urls: Urls, metrics_port: int):
+    """Twenty callers of one key that recalled by sending messages had the processor for themselves."""
+    client = as_key("greedy")
+    context_id = (await client.send_message("The needle is in the haystack.")).context_id
+    searches: list[asyncio.Future[object]] = []
+    async with searches_stand_still(urls):
+        searches += [
+            asyncio.ensure_future(client.search_wm_records("needle")) for _ in range(2)
+        ]  # all turns of the key
+        await shown(metrics_port, WORKING, 2)
+
+        recalling = asyncio.ensure_future(client.send_message("Where is the needle?", context_id))
+        await shown(metrics_port, WAITING, 1)
+        silent = await client.send_message("Thanks.", context_id, recall=False)
+        assert silent.seq == 3, "the message that waits to recall is not written yet"
+        assert not recalling.done()
+    recalled = (await recalling).recalled
+    assert recalled is not None
+    assert [item.text for item in recalled.items] == ["The needle is in the haystack."]
+    await asyncio.gather(*searches)
+    await shown(metrics_port, WORKING, 0)
