@@ -31,6 +31,7 @@ CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
 KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
 KEEPALIVE_TIMEOUT_S = 20.0
+PING_INTERVAL_S_MIN = 5.0  # of a caller; ours ping every 30 s while a call is open, others every 10 s
 METADATA_BYTES_MAX = 16 * 1024  # of a call
 STREAMS_MAX = 1000  # calls that one connection may have open, or twice what a process answers; more wait at the caller
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
@@ -107,8 +108,8 @@ async def running(
             ("grpc.max_concurrent_streams", max(STREAMS_MAX, 2 * border.places.calls_max)),
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
-            # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.
-            ("grpc.http2.min_recv_ping_interval_without_data_ms", 20_000),
+            # By default grpc hangs up on a caller that pings more than once in five minutes of a silent call.
+            ("grpc.http2.min_ping_interval_without_data_ms", round(PING_INTERVAL_S_MIN * 1000)),
             # Then the client connects again, perhaps to another replica; what is under way finishes on the old one.
             ("grpc.max_connection_age_ms", int(options.connection_age_s * 1000)),
             # A peer that vanished without a word is noticed, and its calls end: a stream would wait for it for ever.
