@@ -60,7 +60,7 @@ def served(settings: Settings, sessions: Sessions | None = None) -> Iterator[Run
     sessions = Sessions() if sessions is None else sessions
     with listener(settings) as listening:
         port = listening.getsockname()[1]
-        config = uvicorn.Config(console(settings, sessions), log_level="warning", access_log=False)
+        config = uvicorn.Config(console(settings, sessions), log_level="warning", access_log=False, proxy_headers=False)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
         thread.start()

@@ -18,8 +18,8 @@ class Clock:
         return self.now
 
 
-def somebody() -> Session:
-    return Session(context=cast("Any", None), graph=cast("Any", None))
+def somebody(key: str = "", *, peer: str = "") -> Session:
+    return Session(context=cast("Any", None), graph=cast("Any", None), key_hash=key.encode(), peer=peer)
 
 
 @pytest.fixture
@@ -85,30 +85,42 @@ def test_nothing_that_is_secret_is_in_what_a_session_prints():
     assert one.form_token not in repr(one)
 
 
-def test_each_wrong_key_makes_the_next_wait_longer(clock: Clock):
+def test_a_key_that_signs_in_again_and_again_ends_its_own_sessions_alone(sessions: Sessions):
+    other = sessions.begin(somebody("other", peer="1"))
+    cookies = [sessions.begin(somebody("busy", peer="2")) for _ in range(sessions_of.SESSIONS_OF_KEY_MAX + 5)]
+
+    assert sessions.find(other) is not None
+    assert [sessions.find(cookie) is not None for cookie in cookies[:6]] == [False] * 5 + [True]
+
+
+def test_an_address_with_many_keys_ends_its_own_sessions_alone(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions_of, "SESSIONS_MAX", 10)
+    others = [sessions.begin(somebody(f"key {number}", peer="1")) for number in range(3)]
+    for number in range(50):
+        sessions.begin(somebody(f"made {number}", peer="2"))
+
+    assert len(sessions) == 10
+    assert all(sessions.find(cookie) for cookie in others)
+
+
+def test_each_wrong_key_of_an_address_is_answered_later_than_the_one_before(clock: Clock):
     wrong = WrongKeys(clock=clock)
-    waits = []
-    for _ in range(SLOWED_FROM + 8):
-        wrong.note("peer")
-        waits.append(wrong.wait_s("peer"))
+    waits = [wrong.note("peer") for _ in range(SLOWED_FROM + 8)]
 
-    assert waits[: SLOWED_FROM - 1] == [0.0] * (SLOWED_FROM - 1)
-    assert waits[SLOWED_FROM - 1 :] == sorted(waits[SLOWED_FROM - 1 :])
+    assert waits[:SLOWED_FROM] == [0.0] * SLOWED_FROM
+    assert all(wait > 0 for wait in waits[SLOWED_FROM:])
+    assert waits == sorted(waits)
     assert waits[-1] == sessions_of.SLOWED_S_MAX
-    assert wrong.wait_s("another") == 0.0
+    assert wrong.note("another") == 0.0
 
 
-def test_a_wait_ends_and_a_right_key_ends_all_of_it(clock: Clock):
+def test_a_correct_key_ends_the_waits_of_its_address(clock: Clock):
     wrong = WrongKeys(clock=clock)
     for _ in range(SLOWED_FROM + 2):
         wrong.note("peer")
-    assert wrong.wait_s("peer") > 0
-    clock.now += sessions_of.SLOWED_S_MAX
-    assert wrong.wait_s("peer") == 0.0
-
-    wrong.note("peer")
     wrong.forget("peer")
-    assert wrong.wait_s("peer") == 0.0
+
+    assert wrong.note("peer") == 0.0
 
 
 def test_wrong_keys_of_long_ago_count_no_more(clock: Clock):
@@ -116,12 +128,11 @@ def test_wrong_keys_of_long_ago_count_no_more(clock: Clock):
     for _ in range(SLOWED_FROM + 2):
         wrong.note("peer")
     clock.now += FORGOTTEN_S
-    wrong.note("peer")
 
-    assert wrong.wait_s("peer") == 0.0
+    assert wrong.note("peer") == 0.0
 
 
-def test_peers_without_number_take_no_memory_without_end(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+def test_the_memory_for_addresses_is_bounded(clock: Clock, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sessions_of, "PEERS_MAX", 10)
     wrong = WrongKeys(clock=clock)
     for number in range(100):

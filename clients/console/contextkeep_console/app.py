@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError, Unauthenticated
@@ -188,7 +190,12 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
         lifespan=lifespan,
     )
     # Around all of it, also around what answers when a page breaks.
-    return Guard(pages, hosts=settings.hosts, is_secure=settings.is_secure, public_url=settings.public_url)
+    guarded = Guard(pages, hosts=settings.hosts, is_secure=settings.is_secure, public_url=settings.public_url)
+    if not settings.trusted_proxies:
+        return guarded
+    # An ingress gives all users its own address; the header says whose request it is.
+    trusted = list(settings.trusted_proxies)
+    return cast("ASGIApp", ProxyHeadersMiddleware(cast("Any", guarded), trusted_hosts=trusted))  # uvicorn's own types
 
 
 def _to_sign_in(request: Request) -> Response:

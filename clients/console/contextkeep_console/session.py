@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +17,11 @@ from contextkeep import AsyncContextClient, AsyncEntityClient
 
 IDLE_S = 30 * 60.0  # without a request
 LIFE_S = 12 * 3600.0  # whatever happens
-SESSIONS_MAX = 1_000  # then the one that was idle longest goes
+SESSIONS_MAX = 1_000  # of this process; then the address with the most loses the one that was idle longest
+SESSIONS_OF_KEY_MAX = 20  # then the key's session that was idle longest ends
 PEERS_MAX = 10_000
-SLOWED_FROM = 3  # wrong keys of a peer; each later one doubles the time until the next may be tried
-SLOWED_S_MAX = 60.0
+SLOWED_FROM = 3  # wrong keys of a peer; each later one doubles the time until its answer
+SLOWED_S_MAX = 8.0
 FORGOTTEN_S = 600.0
 
 Clock = Callable[[], float]
@@ -34,6 +35,8 @@ class Session:
     graph: AsyncEntityClient = field(repr=False)
     subject_user_id: str = ""  # for whom calls are made, if the key has no user
     has_key: bool = True
+    key_hash: bytes = field(default=b"", repr=False)  # sha256 of the key, to count its sessions
+    peer: str = ""  # the address that signed in
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     began: float = 0.0
     seen: float = 0.0
@@ -62,13 +65,22 @@ class Sessions:
         return len(self._sessions)
 
     def begin(self, session: Session) -> str:
-        """Keep a session, and return the value of its cookie."""
+        """Keep a session, and return the value of its cookie.
+
+        A key or an address that signs in again and again ends its own sessions, never those of others.
+        """
         self._forget_ended()
-        while len(self._sessions) >= SESSIONS_MAX:
-            self._sessions.popitem(last=False)
+        of_key = [cookie for cookie, other in self._sessions.items() if other.key_hash == session.key_hash]
+        for cookie_hash in of_key[: max(0, len(of_key) - SESSIONS_OF_KEY_MAX + 1)]:
+            del self._sessions[cookie_hash]
+        if len(self._sessions) >= SESSIONS_MAX:
+            counts = Counter(other.peer for other in self._sessions.values())
+            counts[session.peer] += 1
+            ((busiest, _),) = counts.most_common(1)
+            del self._sessions[next(cookie for cookie, other in self._sessions.items() if other.peer == busiest)]
         cookie = secrets.token_urlsafe(32)
         session.began = session.seen = self._clock()
-        self._sessions[_hash(cookie)] = session
+        self._sessions[hash_of(cookie)] = session
         return cookie
 
     def find(self, cookie: str, *, is_use: bool = True) -> Session | None:
@@ -79,15 +91,15 @@ class Sessions:
             is_use: Somebody does something, and the session lives on by that.
         """
         self._forget_ended()
-        session = self._sessions.get(_hash(cookie))
+        session = self._sessions.get(hash_of(cookie))
         if session is not None and is_use:
             session.seen = self._clock()
-            self._sessions.move_to_end(_hash(cookie))
+            self._sessions.move_to_end(hash_of(cookie))
         return session
 
     def end(self, cookie: str) -> None:
         """Forget a session."""
-        self._sessions.pop(_hash(cookie), None)
+        self._sessions.pop(hash_of(cookie), None)
 
     def _forget_ended(self) -> None:
         now = self._clock()
@@ -100,31 +112,30 @@ class Sessions:
 
 
 class WrongKeys:
-    """Slows down who tries keys: behind a few wrong ones a peer waits before it may try again, longer each time."""
+    """Counts wrong keys by address: after a few, each further wrong one is answered later than the one before.
+
+    Only answers to wrong keys wait. A correct key signs in at once, whatever others at the same address have tried.
+    """
 
     def __init__(self, *, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()  # of a peer: how many, and the last
 
-    def wait_s(self, peer: str) -> float:
-        """Return how long a peer has to wait; 0: it may try."""
-        count, last = self._wrong.get(peer, (0, 0.0))
-        if count < SLOWED_FROM:
-            return 0.0
-        return max(0.0, last + min(2.0 ** (count - SLOWED_FROM), SLOWED_S_MAX) - self._clock())
-
-    def note(self, peer: str) -> None:
-        """Remember that a peer had a wrong key."""
+    def note(self, peer: str) -> float:
+        """Count a wrong key of a peer, and return how many seconds its answer must wait."""
         now = self._clock()
         count, last = self._wrong.pop(peer, (0, now))
-        self._wrong[peer] = (count + 1 if now - last < FORGOTTEN_S else 1, now)
+        count = count + 1 if now - last < FORGOTTEN_S else 1
+        self._wrong[peer] = (count, now)
         if len(self._wrong) > PEERS_MAX:
             self._wrong.popitem(last=False)
+        return min(2.0 ** min(count - SLOWED_FROM - 1, 10), SLOWED_S_MAX) if count > SLOWED_FROM else 0.0
 
     def forget(self, peer: str) -> None:
-        """Forget a peer that had a right one."""
+        """Forget the wrong keys of a peer that had a correct one."""
         self._wrong.pop(peer, None)
 
 
-def _hash(cookie: str) -> bytes:
-    return hashlib.sha256(cookie.encode("utf-8", "replace")).digest()
+def hash_of(secret: str) -> bytes:
+    """Return the sha256 of a cookie or a key."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

@@ -24,6 +24,7 @@ class Settings:
     certificate_path: str = ""  # PEM, with its key in the next one: TLS
     key_path: str = ""
     allow_insecure: bool = False  # beyond loopback without TLS of its own
+    trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is believed
     context_address: str | None = None  # None: as the client finds it
     entity_address: str | None = None
 
@@ -57,6 +58,7 @@ class Settings:
             certificate_path=said["TLS_CERTIFICATE_PATH"],
             key_path=said["TLS_KEY_PATH"],
             allow_insecure=said["ALLOW_INSECURE"].lower() in {"1", "true", "yes", "on"},
+            trusted_proxies=_networks(said["CONSOLE_TRUSTED_PROXIES"]),
             context_address=said["CONTEXT_SERVICE_ADDRESS"] or None,
             entity_address=said["ENTITY_SERVICE_ADDRESS"] or None,
         )
@@ -82,6 +84,7 @@ VARIABLES = (
     "CONSOLE_HOST",
     "CONSOLE_PORT",
     "CONSOLE_PUBLIC_URL",
+    "CONSOLE_TRUSTED_PROXIES",
     "TLS_CERTIFICATE_PATH",
     "TLS_KEY_PATH",
     "ALLOW_INSECURE",
@@ -113,3 +116,15 @@ def _url(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
         raise SettingsError(f"CONSOLE_PUBLIC_URL={text} is not like https://console.example.com")
     return text.rstrip("/")
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    for name in names:
+        try:
+            ipaddress.ip_network(name, strict=False)
+        except ValueError:
+            raise SettingsError(
+                f"CONSOLE_TRUSTED_PROXIES: {name} is not an address or a network, such as 10.0.0.0/8"
+            ) from None
+    return names

@@ -154,7 +154,7 @@ class Visit:
             "note": note,
             "session": self.session,
             "navigation": NAVIGATION,
-            "address": self.request.url.path,
+            "address": local(self.request.url.path),
             "asked": dict(self.request.query_params),
         }
         page = self._templates.get_template(template)
@@ -206,6 +206,12 @@ def document(asked: str, name: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         raise InvalidArgument(f'{name} is no JSON object, such as {{"key": "value"}}', field=name)
     return value
+
+
+def local(address: str) -> str:
+    """Return an address of this console; one that leads to another host, such as `//example.com/x`, becomes `/`."""
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if is_local and len(address) < 4_000 else "/"
 
 
 def is_id(asked: str) -> bool:

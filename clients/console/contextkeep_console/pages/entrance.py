@@ -10,11 +10,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Unauthenticated, Unavailable
-from contextkeep_console.session import LIFE_S, Session, Sessions, WrongKeys
+from contextkeep_console.session import LIFE_S, Session, Sessions, WrongKeys, hash_of
 from contextkeep_console.settings import Settings
-from contextkeep_console.visit import take
+from contextkeep_console.visit import local, take
 
 _CHARS_MAX = 16_384  # of a token; keys are much shorter
+_TRIES_AT_ONCE_MAX = 8  # keys that the services are asked about at the same time
 _WHY = {
     "refused": "The key is no longer taken: it was revoked, or has expired. Sign in with another one.",
     "ended": "The session has ended. What you sent was not done.",
@@ -47,6 +48,7 @@ class Entrance:
         self._graph = graph
         self._is_secure = settings.is_secure
         self._wrong_keys = WrongKeys()
+        self._tries = asyncio.Semaphore(_TRIES_AT_ONCE_MAX)
 
     def cookie_of(self, request: Request) -> str:
         """Return the cookie of a request; empty: it has none."""
@@ -63,9 +65,6 @@ class Entrance:
         form = await request.form(max_files=0, max_fields=10)
         key, user = (str(form.get(name, "")).strip() for name in ("key", "user"))
         peer = request.client.host if request.client else ""
-        if wait_s := self._wrong_keys.wait_s(peer):
-            said = f"Too many wrong keys: wait {wait_s:.0f} seconds before the next one."
-            return await self._form(request, error=said, status=429, retry_after_s=wait_s)
         if len(key) > _CHARS_MAX:
             return await self._form(request, error="No key is that long.", status=400)
         try:
@@ -74,10 +73,16 @@ class Entrance:
                 graph=self._graph.with_credential(key),
                 subject_user_id=user,
                 has_key=bool(key),
+                key_hash=hash_of(key),
+                peer=peer,
             )
-            await _try(session)
+            async with self._tries:
+                await _try(session)
         except Unauthenticated:
-            self._wrong_keys.note(peer)
+            if wait_s := self._wrong_keys.note(peer):
+                await asyncio.sleep(wait_s)
+                error = "Too many wrong keys came from this address. A correct one signs in at once."
+                return await self._form(request, error=error, status=429, retry_after_s=wait_s)
             said = "The services do not take this key." if key else "The services ask for a key."
             return await self._form(request, error=said, status=401)
         except (Unavailable, DeadlineExceeded) as error:
@@ -86,7 +91,7 @@ class Entrance:
             return await self._form(request, error=error.message, status=400)
         self._wrong_keys.forget(peer)
         self._sessions.end(self.cookie_of(request))
-        answer = RedirectResponse(_local(str(form.get("next", ""))), 303)
+        answer = RedirectResponse(local(str(form.get("next", ""))), 303)
         answer.set_cookie(
             self._name(request),
             self._sessions.begin(session),
@@ -119,7 +124,7 @@ class Entrance:
         page = self._templates.get_template("sign_in.html").render(
             note=note,
             error=error,
-            next=_local(request.query_params.get("next", "")),
+            next=local(request.query_params.get("next", "")),
             needs_key=status != 200 or not await self._takes_anybody(),
         )
         headers = {"retry-after": str(max(1, round(retry_after_s)))} if retry_after_s else None
@@ -156,9 +161,3 @@ async def _try(session: Session) -> None:
             raise result
     if isinstance(of_context, away) and isinstance(of_graph, away):
         raise of_context
-
-
-def _local(address: str) -> str:
-    """Return an address of this console; what leads elsewhere leads to the first page."""
-    is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
-    return address if is_local and len(address) < 4_000 else "/"
