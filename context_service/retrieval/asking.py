@@ -8,11 +8,12 @@ from context_service.retrieval.questions import Question
 from context_service.retrieval.slips import meant
 from context_service.retrieval.terms import words_of
 from service_runtime.auth import Principal
+from service_runtime.calls import give_way
 
 WORDS_MAX = 4  # of a question for which others are tried
 # Of large scopes only the newest words are known; for as many others the index is asked, 10 ms each. Of a short word
-# nearly each slip is another word.
-INDEX_CHARS_MIN, INDEX_WORDS_MAX = 6, 2
+# nearly each slip is another word; of a long one there are thousands.
+INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 
 
 async def asked(passages: Passages, principal: Principal, scope: Scope, text: str) -> tuple[Question, Matching]:
@@ -36,8 +37,10 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
     if not missing:
         return question, matching
-    found = meant(missing, await passages.vocabulary(principal, scope, matching.totals))
-    others = [word for word in missing if word not in found and len(word) >= INDEX_CHARS_MIN][:INDEX_WORDS_MAX]
+    vocabulary = await passages.vocabulary(principal, scope, matching.totals)
+    found = await meant(missing, vocabulary, give_way=give_way)
+    asked_of_index = range(INDEX_CHARS_MIN, INDEX_CHARS_MAX + 1)
+    others = [word for word in missing if word not in found and len(word) in asked_of_index][:INDEX_WORDS_MAX]
     if others and not matching.is_whole:
         found |= await passages.words_like(principal, scope, others, matching.totals)
     if not found:

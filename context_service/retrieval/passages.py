@@ -43,9 +43,10 @@ from uuid import UUID, uuid5
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_topic
-from context_service.retrieval.slips import Vocabulary, meant, one_slip_away
+from context_service.retrieval.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
 from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
+from service_runtime.calls import give_way
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
 
@@ -797,12 +798,16 @@ class Passages:
         known = self._likes.get(key)
         if known is None or known.totals != totals or time.monotonic() - known.at >= LIKES_S:
             tenant = self._database.of(principal, context_id=scope.context_id)
-            finding = masks(scope.id, set(stems(other for word in words for other in one_slip_away(word))))
+            terms: set[str] = set()
+            for word in words:
+                await give_way()
+                terms.update(stems(one_slip_away(word)))
+            finding = masks(scope.id, terms)
             with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
             at = time.monotonic()
             texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
             found = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
-            known = _Likes(totals, at, meant(words, Vocabulary(found)))
+            known = _Likes(totals, at, await meant(words, Vocabulary(found), give_way=give_way))
         _keep(self._likes, key, known, count_max=LIKES_MAX)
         return known.meant
 
@@ -894,9 +899,14 @@ def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> N
         kept.popitem(last=False)
 
 
-def _words_of_all(texts: Sequence[str]) -> list[str]:
-    """Return the words of texts; those of each sorted, so that the same texts give the same."""
-    return list(dict.fromkeys(word for text in texts for word in sorted(words_of(text))))
+def _words_of_all(texts: Sequence[str]) -> Collection[str]:
+    """Return the words of texts, some more than `WORDS_MAX` at most; those of each text sorted, so always the same."""
+    words: dict[str, None] = {}
+    for text in texts:
+        words |= dict.fromkeys(sorted(words_of(text)))
+        if len(words) >= WORDS_MAX:
+            break
+    return words
 
 
 async def _dropped(tenant: Tenant, statement: Across, named: Mapping[str, object]) -> int:

@@ -3,12 +3,16 @@
 A slip is a letter too many, too few or another, or two letters that changed places (the distance of Damerau and
 Levenshtein, each place changed once). Numbers are never taken for others: error 4712 is not error 4713; but the
 beginning of a long row of letters and digits is one of it, as of a commit.
+
+A caller chooses the words on both sides, so the work for one word is bounded: `relatives` takes at most some 5 ms, and
+callers give the event loop back between two words.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 CHARS_MIN = 4  # of a word that is looked for by others
 _ROW_CHARS_MIN = 6  # of one with digits
@@ -17,7 +21,9 @@ _TWO_SLIPS_CHARS_MIN = 8
 _PREFIX_SHARE = 0.6  # of a longer word, that a word which is its beginning has at least
 RELATIVES_MAX = 3
 WORDS_MAX = 20_000  # of a vocabulary
-COMPARED_MAX = 500  # words, letter by letter: 40 us each
+# Words of one first letter and nearly one length: of 20,000 English words 1,500 at most.
+LOOKED_AT_MAX = 2_000  # whose letters are looked at: 1 us each
+COMPARED_MAX = 500  # that are compared: 8 us each
 
 
 def is_tried(word: str) -> bool:
@@ -28,64 +34,69 @@ def is_tried(word: str) -> bool:
 
 
 class Vocabulary:
-    """Different words, by their first letter; `WORDS_MAX` at most."""
+    """Different words, by their first letter and their length; `WORDS_MAX` at most."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
-        self._by_letter: dict[str, dict[str, None]] = {}
+        self._by_letter: dict[str, dict[int, dict[str, None]]] = {}
         self._room = WORDS_MAX
         self.add(words)
 
     def add(self, words: Iterable[str]) -> None:
         """Add words, as long as there is room."""
         for word in words:
-            beside = self._by_letter.setdefault(word[0], {})
-            if self._room and word not in beside:
-                beside[word] = None
+            if not self._room:
+                return
+            alike = self._by_letter.setdefault(word[0], {}).setdefault(len(word), {})
+            if word not in alike:
+                alike[word] = None
                 self._room -= 1
 
-    def beside(self, word: str) -> Collection[str]:
-        """Return its words that begin with the same letter, in the order in which they came."""
-        return self._by_letter.get(word[:1], {})
+    def alike(self, letter: str, length: int) -> Collection[str]:
+        """Return the words with a first letter and a length, in the order in which they came."""
+        return self._by_letter.get(letter, {}).get(length, {})
 
     def __contains__(self, word: str) -> bool:
-        return word in self.beside(word)
+        return word in self.alike(word[:1], len(word))
 
 
 def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     """Return those words that may be meant by one that is not among them, the likeliest first, `RELATIVES_MAX` at most.
 
-    Of slips only those of the smallest number count, and before prefixes. The first letter is seldom wrong: what begins
-    otherwise is another word, but of long words with one slip.
+    Of slips only those of the smallest number count, and before prefixes. The first letter is seldom wrong: a word that
+    begins otherwise is another word, except for long words with one slip.
 
     Args:
         word: In small letters; one that `is_tried`.
-        vocabulary: Of very many words that are alike, the first `COMPARED_MAX` are compared.
+        vocabulary: Of very many words that are alike, only the first `LOOKED_AT_MAX` and `COMPARED_MAX` count.
     """
     is_row = any(letter.isdigit() for letter in word)
     slips_max = 0 if is_row else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
-    letters = set(word)
-    found: list[tuple[int, int, str]] = []
-    compared = []
-    for other in vocabulary.beside(word):
-        longer = abs(len(other) - len(word))
-        if _is_beginning(word, other) or _is_beginning(other, word):
-            found.append((slips_max + 1, longer, other))
-        elif longer <= slips_max and len(letters.symmetric_difference(other)) <= 2 * slips_max:
-            compared.append(other)
-    for other in compared[:COMPARED_MAX]:
-        slips = _slips(word, other, slips_max)
-        if slips <= slips_max:
-            found.append((slips, abs(len(other) - len(word)), other))
+    found = [(slips_max + 1, abs(len(other) - len(word)), other) for other in _by_beginning(word, vocabulary)]
+    for slips, other in _by_slips(word, vocabulary, slips_max):
+        found.append((slips, abs(len(other) - len(word)), other))
     if not is_row and len(word) >= _FIRST_TOO_CHARS_MIN:
-        for other in {one for one in one_slip_away(word) if one[0] != word[0] and one in vocabulary}:
+        for other in {one for one in _other_first_letters(word) if one in vocabulary}:
             found.append((1, abs(len(other) - len(word)), other))
     least = min((one[0] for one in found), default=0)
     return [other for slips, _, other in sorted(found) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 
 
-def meant(words: Iterable[str], vocabulary: Vocabulary) -> dict[str, Sequence[str]]:
-    """Return the words that may be meant, of each for which there are any."""
-    return {word: others for word in words if (others := relatives(word, vocabulary))}
+async def meant(
+    words: Iterable[str], vocabulary: Vocabulary, *, give_way: Callable[[], Awaitable[None]]
+) -> dict[str, Sequence[str]]:
+    """Return the words that may be meant, of each for which there are any.
+
+    Args:
+        words: A few.
+        vocabulary: Of the scope.
+        give_way: Awaited before each word; a call that has ended stops there.
+    """
+    found: dict[str, Sequence[str]] = {}
+    for word in words:
+        await give_way()
+        if others := relatives(word, vocabulary):
+            found[word] = others
+    return found
 
 
 def one_slip_away(word: str) -> Iterator[str]:
@@ -103,21 +114,82 @@ def one_slip_away(word: str) -> Iterator[str]:
         yield word[:end]
 
 
+def _other_first_letters(word: str) -> Iterator[str]:
+    """Yield those of `one_slip_away` that begin with another letter."""
+    ends = [word[1:]] if word[1] != word[0] else []
+    ends += [letter + end for letter in string.ascii_lowercase if letter != word[0] for end in (word[1:], word)]
+    yield from ends
+    if word[1] != word[0]:
+        yield word[1] + word[0] + word[2:]
+
+
+def _by_beginning(word: str, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the words that are the beginning of a word, and those whose beginning it is."""
+    letter = word[0]
+    for end in range(CHARS_MIN, len(word)):
+        if _is_beginning(word[:end], word) and word[:end] in vocabulary:
+            yield word[:end]
+    for length in range(len(word) + 1, int(len(word) / _PREFIX_SHARE) + 2):
+        if len(word) >= _PREFIX_SHARE * length:
+            yield from [other for other in vocabulary.alike(letter, length) if other.startswith(word)]
+
+
 def _is_beginning(part: str, whole: str) -> bool:
-    return is_tried(part) and whole.startswith(part) and len(part) >= _PREFIX_SHARE * len(whole)
+    return len(part) >= _PREFIX_SHARE * len(whole) and is_tried(part) and whole.startswith(part)
 
 
-def _slips(one: str, other: str, slips_max: int) -> int:
-    """Return the number of slips between two words; more than `slips_max` is only known to be more."""
-    before: Sequence[int] = ()
-    row = list(range(len(other) + 1))
-    for place, letter in enumerate(one, start=1):
-        before, last, row = row, before, [place]
-        for column, beside in enumerate(other, start=1):
-            best = min(before[column] + 1, row[-1] + 1, before[column - 1] + (letter != beside))
-            if place > 1 and column > 1 and letter == other[column - 2] and one[place - 2] == beside:
-                best = min(best, last[column - 2] + 1)
-            row.append(best)
-        if min(row) > slips_max:
-            return slips_max + 1
-    return row[-1]
+def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tuple[int, str]]:
+    """Yield the words with the same first letter that a few slips lead to, each with their number."""
+    if not slips_max:
+        return
+    letters = set(word)
+    alike = (
+        other
+        for length in sorted(range(len(word) - slips_max, len(word) + slips_max + 1), key=lambda n: abs(n - len(word)))
+        for other in vocabulary.alike(word[0], length)
+        if other != word
+    )
+    # A slip adds a letter and takes one at most.
+    near = (one for one in islice(alike, LOOKED_AT_MAX) if len(letters.symmetric_difference(one)) <= 2 * slips_max)
+    for other in islice(near, COMPARED_MAX):
+        slips = slips_between(word, other, slips_max)
+        if slips <= slips_max and not _is_beginning(word, other) and not _is_beginning(other, word):
+            yield slips, other
+
+
+def slips_between(one: str, other: str, slips_max: int) -> int:
+    """Return the number of slips between two words; more than `slips_max` is only known to be more.
+
+    What both begin with needs no slip, and after it there are four: so the time grows with 4 ** `slips_max` and the
+    logarithm of the length.
+    """
+    if one == other:
+        return 0
+    if abs(len(one) - len(other)) > slips_max or not slips_max:
+        return slips_max + 1
+    same = _same_beginning(one, other)
+    one, other = one[same:], other[same:]
+    if not one or not other:
+        return len(one) + len(other)
+    after_one, after_other = one[1:], other[1:]
+    left = slips_max - 1
+    fewest = min(
+        slips_between(after_one, after_other, left),
+        slips_between(after_one, other, left),
+        slips_between(one, after_other, left),
+    )
+    if one[0] == other[1:2] and one[1:2] == other[0]:
+        fewest = min(fewest, slips_between(one[2:], other[2:], left))
+    return fewest + 1
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """Return how many letters two words begin with that are the same."""
+    same, end = 0, min(len(one), len(other))
+    while same < end:
+        middle = (same + end + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            end = middle - 1
+    return same

@@ -8,8 +8,10 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, permutations
 from typing import Any
 
+import grpc
 import orjson
 import pytest
 from google.protobuf.message import Message
@@ -77,6 +79,29 @@ def test_a_window_that_reads_a_log_of_the_worst_holds_up_nobody(name: str, clien
 
     assert [faults(outcome) for outcome in packed] == [[]] * AT_ONCE
     assert {outcome.reason for outcome in packed} <= {"", "ANSWER_TOO_LARGE"}
+
+
+@pytest.mark.parametrize("words_count", [600, 6_000])
+def test_a_question_of_words_that_are_nearly_those_of_a_context_holds_up_nobody(words_count: int, client: Client):
+    """Each word of the question is compared with the context's: all of 64 letters, alike, and in vain."""
+    key, context_id = uuid.uuid4(), ""
+    words = list(islice(anagrams(), words_count))
+    for start in range(0, words_count, 600):
+        planted = contexts.MessageInput(content=" ".join(words[start : start + 600]))
+        appending = contexts.AppendMessagesRequest(context_id=context_id, messages=[planted])
+        context_id = client.call(RPCS["AppendMessages"], appending, key=key).answers[0].context_id
+    slipped = [word[:40] + "zyx" + word[43:] for word in words[:4]]
+    question = contexts.RecallRequest(context_id=context_id, text=" ".join(slipped))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(lambda _: client.call(RPCS["Recall"], question, key=key), range(AT_ONCE)))
+
+    assert [outcome.code for outcome in outcomes] == [grpc.StatusCode.OK] * AT_ONCE
+
+
+def anagrams() -> Iterator[str]:
+    """Yield words of 64 letters that begin alike, have the same letters and differ in their ends."""
+    for end in permutations("abcdefgh"):
+        yield "".join(sorted("abcdefghijklmnopqrstuvwxyz" * 2 + "ijkl")) + "".join(end)
 
 
 @pytest.mark.parametrize("waits_s", [0.02, 0.2])

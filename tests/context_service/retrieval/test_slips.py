@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import string
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from itertools import islice, permutations
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.retrieval import asking
+from context_service.retrieval import asking, slips
 from context_service.retrieval import passages as passages_module
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.slips import RELATIVES_MAX, Vocabulary, is_tried, one_slip_away, relatives
+from context_service.retrieval.slips import (
+    RELATIVES_MAX,
+    Vocabulary,
+    is_tried,
+    meant,
+    one_slip_away,
+    relatives,
+    slips_between,
+)
 from context_service.retrieval.terms import terms_of
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import PRINCIPAL, Urls
-from tests.cpu import units
 
 WORDS = st.text(string.ascii_lowercase, min_size=4, max_size=12)
 
@@ -83,10 +91,45 @@ def test_there_are_a_few_and_all_are_of_the_vocabulary(word: str, vocabulary: se
     assert vocabulary.issuperset(found)
 
 
-def test_many_words_that_are_nearly_alike_are_not_all_compared():
-    alike = Vocabulary("h" + "".join(letters) for letters in islice(permutations("abcdefg"), 5_000))
+def textbook_slips(one: str, other: str) -> int:
+    """Optimal string alignment, cell by cell."""
+    cells = {(row, -1): row + 1 for row in range(-1, len(one))} | {
+        (-1, column): column + 1 for column in range(-1, len(other))
+    }
+    for row, column in product(range(len(one)), range(len(other))):
+        cells[row, column] = min(
+            cells[row - 1, column] + 1,
+            cells[row, column - 1] + 1,
+            cells[row - 1, column - 1] + (one[row] != other[column]),
+        )
+        if row and column and (one[row], one[row - 1]) == (other[column - 1], other[column]):
+            cells[row, column] = min(cells[row, column], cells[row - 2, column - 2] + 1)
+    return cells[len(one) - 1, len(other) - 1]
 
-    assert units(lambda: relatives("hgfedcbz", alike)) < 200  # all: 430
+
+@given(one=st.text("ab", max_size=8), other=st.text("abc", max_size=8), slips_max=st.integers(0, 3))
+def test_slips_are_counted_as_the_textbook_counts_them(one: str, other: str, slips_max: int):
+    assert slips_between(one, other, slips_max) == min(textbook_slips(one, other), slips_max + 1)
+
+
+async def test_a_call_that_has_ended_compares_no_further_word(monkeypatch: pytest.MonkeyPatch):
+    compared: list[str] = []
+    monkeypatch.setattr(slips, "relatives", lambda word, _: compared.append(word))
+    left = asyncio.Event()
+
+    async def give_way() -> None:
+        if compared:
+            await left.wait()
+
+    comparing = asyncio.create_task(meant(["complant", "headche"], Vocabulary(), give_way=give_way))
+    while not compared:
+        await asyncio.sleep(0)
+    comparing.cancel()
+    left.set()
+
+    with pytest.raises(asyncio.CancelledError):
+        await comparing
+    assert compared == ["complant"]
 
 
 @pytest.fixture
