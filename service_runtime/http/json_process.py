@@ -1,7 +1,7 @@
 """A process that turns large JSON into messages and back: Python's reader of it takes seconds for a MiB of `{}`.
 
-It is told the protos first, then pieces of work, one after the other; it ends with its standard input. It imports
-nothing of ours, so that it is there in a tenth of a second.
+It reads the protos first and says that it is ready; then it does pieces of work, one after the other, and ends with its
+standard input. It imports nothing of ours, so that it starts in a tenth of a second.
 """
 
 from __future__ import annotations
@@ -17,11 +17,19 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message_factory import GetMessageClass
 
 READ, WRITE = 0, 1  # JSON to protobuf, protobuf to JSON
-WORK = struct.Struct("!BHI")  # one of them, and the bytes of a message's name and of what it is made of, which follow
-DONE = struct.Struct("!?I")  # whether it was made, and the bytes of it, or of what is wrong with the JSON; they follow
+# One of them, the seconds of CPU that it may take (0: any), and the bytes of a message's name and of its content, which
+# follow.
+WORK = struct.Struct("!BfHI")
+DONE = struct.Struct("!BI")  # how it ended, and the bytes of the message, or of the reason, which follow
+MADE, WRONG, TOO_LONG = 0, 1, 2
 LENGTH = struct.Struct("!I")  # of the protos, which follow
+READY = b"+"  # written once the protos are read
 
 _WRONG_BYTES_MAX = 500  # of a reason: it may quote the JSON
+
+
+class _TooLong(BaseException):
+    """The work took all of its CPU time. The readers in between catch an `Exception`."""
 
 
 class WrongJson(Exception):
@@ -55,25 +63,38 @@ def write(message: Any) -> bytes:
 def main() -> None:
     """Do the work that standard input asks for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends us
+    signal.signal(signal.SIGPROF, _cut)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     pool = descriptor_pool.DescriptorPool()
     (size,) = LENGTH.unpack(_exactly(incoming, LENGTH.size))
     for file in FileDescriptorSet.FromString(_exactly(incoming, size)).file:
         pool.Add(file)
+    outgoing.write(READY)
+    outgoing.flush()
     while head := incoming.read(WORK.size):
-        kind, name_size, size = WORK.unpack(head)
+        kind, cpu_s_max, name_size, size = WORK.unpack(head)
         message_class = GetMessageClass(pool.FindMessageTypeByName(_exactly(incoming, name_size).decode()))
         given = _exactly(incoming, size)
         try:
+            signal.setitimer(signal.ITIMER_PROF, cpu_s_max)
             if kind == READ:
                 made = read(message_class, given).SerializeToString()
             else:
                 made = write(message_class.FromString(given))
-            done = True
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            ended = MADE
         except WrongJson as wrong:
-            made, done = str(wrong).encode(), False
-        outgoing.write(DONE.pack(done, len(made)) + made)
+            made, ended = str(wrong).encode(), WRONG
+        except _TooLong:
+            made, ended = b"", TOO_LONG
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        outgoing.write(DONE.pack(ended, len(made)) + made)
         outgoing.flush()
+
+
+def _cut(number: int, frame: object) -> None:
+    raise _TooLong
 
 
 def _exactly(incoming: IO[bytes], size: int) -> bytes:

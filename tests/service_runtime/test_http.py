@@ -284,14 +284,16 @@ async def test_json_of_many_values_is_read_beside_and_of_too_many_refused(http, 
     assert not errors(caplog)
 
 
-async def test_json_that_takes_too_long_has_its_process_killed(http, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_messages, "WORK_S_MAX", 0.05)
+@pytest.mark.parametrize("limit", ["WORK_S_MAX", "READ_CPU_S_MAX"])
+async def test_json_that_takes_too_long_is_cut(http, monkeypatch: pytest.MonkeyPatch, limit: str):
+    monkeypatch.setattr(json_messages, limit, 0.05)
     body = b'{"nodes":[' + b",".join([b"{}"] * 60_000) + b"]}"
     answers = await asyncio.gather(*[post(http, "WriteGraph", body) for _ in range(3)])
     assert {reason(answer) for answer in answers} == {"LIMIT_EXCEEDED"}
-    assert {answer.json()["details"][0]["debug"]["metadata"]["limit"] for answer in answers} == {"json_s"}
+    metadata = [answer.json()["details"][0]["debug"]["metadata"] for answer in answers]
+    assert {(one["limit"], one["limit_max"]) for one in metadata} == {("json_s", "0.05")}
     monkeypatch.undo()
-    assert reason(await post(http, "WriteGraph", body)) == "LIMIT_EXCEEDED"  # another one reads it: too many nodes
+    assert reason(await post(http, "WriteGraph", body)) == "LIMIT_EXCEEDED"  # it is read: too many nodes
 
 
 async def test_a_process_that_ends_is_replaced(http):
