@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -299,3 +300,76 @@ async def test_items_are_found_by_their_words(calling: ContextClient, name: str)
     assert found[0].score > 0
     assert await store.asearch((name, "ann"), query="bicycle") == []
     assert (await store.aget((name, "ann"), "1")).value["other"] == "a bicycle"
+
+
+@pytest.mark.parametrize(
+    "query", ["herrings", "which herrings?", "likes", "second line", "harbour " * 400, "Ωμέγα", "text"]
+)
+def test_without_an_index_every_text_of_a_value_is_found(calling: ContextClient, name: str, query: str):
+    store = ContextStore(calling)
+    store.put((name,), "a", {"text": "She likes\nherrings.", "more": [{"deep": "a second line, the harbour, Ωμέγα"}]})
+    assert [one.key for one in store.search((name,), query=query)] == ["a"]
+    assert store.search((name,), query="bicycle") == []
+    assert store.search((name,), query="?!") == []
+
+
+@pytest.mark.parametrize("index", [None, ["t"]])
+@pytest.mark.parametrize("size", [10, 30_000, 600_000])
+def test_a_value_of_any_size_is_found_and_comes_back(
+    calling: ContextClient, name: str, index: list[str] | None, size: int
+):
+    store = ContextStore(calling, index=index)
+    value = {"a": "pad " * size, "t": "harbour"}
+    store.put((name,), "small", {"t": "harbour"})
+    store.put((name,), "large", value)
+    for query in ("harbour", None):
+        assert {one.key: one.value["t"] for one in store.search((name,), query=query)} == {
+            "small": "harbour",
+            "large": "harbour",
+        }
+    assert bool(store.search((name,), query="pad")) is (index is None)
+    assert store.get((name,), "large").value == value
+    store.put((name,), "large", {"t": "lighthouse"} | {"a": value["a"]}, index=False)
+    assert [one.key for one in store.search((name,), query="lighthouse harbour pad")] == ["small"]
+    assert store.get((name,), "large").value["t"] == "lighthouse"
+
+
+def test_a_word_far_behind_in_an_item_is_found(calling: ContextClient, name: str):
+    """A search reads 50,000 characters of a record."""
+    store = ContextStore(calling)
+    store.put((name,), "long", {"a": " ".join(f"word{n % 3_000}" for n in range(40_000)), "z": "the lighthouse"})
+    assert [one.key for one in store.search((name,), query="lighthouse")] == ["long"]
+
+
+@pytest.mark.parametrize("value", [{"t": "a\0b"}, {"t": "cat \ud83d"}, {"t": "x", "n": float("inf")}])
+def test_a_value_that_postgres_keeps_not_as_json_comes_back(calling: ContextClient, name: str, value: dict[str, Any]):
+    store = ContextStore(calling)
+    store.put((name,), "a", value)
+    assert store.get((name,), "a").value == value
+
+
+def test_an_items_large_value_goes_with_it(calling: ContextClient, name: str):
+    """Values that were replaced or deleted leave no file."""
+    store = ContextStore(calling)
+
+    def files() -> set[str]:
+        rows = calling.query_wm_records(["working_memory_id"], where={"memory_type": "langgraph/value"}, limit=1_000)
+        return {row["working_memory_id"] for row in rows}
+
+    before = files()
+    for word in ("one", "two", "three"):
+        store.put((name,), "a", {"t": word, "pad": "x " * 30_000})
+    assert len(files() - before) == 1
+    store.delete((name,), "a")
+    assert files() == before
+
+
+def test_puts_of_an_item_at_once_leave_a_value_that_is_there(calling: ContextClient, name: str):
+    store = ContextStore(calling)
+
+    def put(n: int) -> None:
+        store.put((name,), "a", {"n": n, "pad": "x " * 30_000})
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(put, range(12)))
+    assert store.get((name,), "a").value["n"] in range(12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import operator
 import re
@@ -27,14 +28,18 @@ from langgraph.store.base import (
 )
 
 from contextkeep.client.sync.context import ContextClient
-from contextkeep.errors import InvalidArgument, RecordExists, RecordNotFound
-from contextkeep.values import Record
+from contextkeep.errors import InvalidArgument, NotFound, RecordExists, RecordNotFound, VersionConflict
+from contextkeep.ids import new_id
+from contextkeep.values import Record, SearchHit
 
 MEMORY_TYPE = "langgraph/item"
-_KEY = "langgraph"  # in the metadata: namespace, key, and the value unless it is large
+VALUE_TYPE = "langgraph/value"  # of the file that holds a large value
+_KEY = "langgraph"  # in the metadata: namespace, key, and the value or the id of its file
 _IDS = uuid.UUID("6f1f3a52-6d1c-4c55-9d55-1f0c3a0f5b0e")
 _VALUE_BYTES_MAX = 40 * 1024  # in metadata, which have 64 KiB
-_TEXT_CHARACTERS_MAX = 200_000
+_FOUND_CHARACTERS_MAX = 50_000  # of a record's content that any search finds
+_QUERY_CHARACTERS_MAX = 1_000
+_ATTEMPTS = 10  # to read an item, or to change one, while others change it
 _ROWS = 1_000  # of one question
 _HITS = 100  # of one search
 _FUSED_AT = 60  # of reciprocal rank fusion: Cormack et al., SIGIR 2009
@@ -52,7 +57,7 @@ class ContextStore(BaseStore):
 
         Args:
             client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
-            index: Paths of a value whose texts are found, as LangGraph has them. None: all of it.
+            index: Paths of the texts in a value that a query finds, as LangGraph has them. None: all texts of a value.
         """
         self._client = client
         self._index = list(index) if index is not None else ["$"]
@@ -79,26 +84,29 @@ class ContextStore(BaseStore):
         raise ValueError(f"{type(op).__name__} is no operation of a store")
 
     def _got(self, op: GetOp) -> Item | None:
-        try:
-            record = self._client.fetch_wm_record(_id(op.namespace, op.key))
-        except RecordNotFound:
-            return None
-        said = record.metadata[_KEY]
-        return Item(
-            value=_value(record),
-            key=said["key"],
-            namespace=tuple(said["namespace"]),
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-        )
+        record_id = _id(op.namespace, op.key)
+        for _ in range(_ATTEMPTS):
+            try:
+                record = self._client.fetch_wm_record(record_id)
+            except RecordNotFound:
+                return None
+            said = record.metadata[_KEY]
+            value = self._value(said)
+            if value is not None:
+                return Item(
+                    value=value,
+                    key=said["key"],
+                    namespace=tuple(said["namespace"]),
+                    created_at=record.created_at,
+                    updated_at=record.updated_at,
+                )
+        raise VersionConflict(f"{op.key!r} changed {_ATTEMPTS} times while it was read")
 
     def _put(self, op: PutOp) -> None:
+        """Write an item. A large value is a file: written before the item, removed after the item has another value."""
         record_id = _id(op.namespace, op.key)
         if op.value is None:
-            try:
-                self._client.delete_wm_record(record_id, purge=True)
-            except RecordNotFound:
-                return
+            self._delete(record_id)
             return
         value = dict(op.value)
         said: dict[str, Any] = {
@@ -107,26 +115,76 @@ class ContextStore(BaseStore):
             "path": json.dumps(op.namespace),
             "key": op.key,
         }
-        content: dict[str, Any] = {"content_text": self._text(op, value)}
-        if len(json.dumps(value).encode()) <= _VALUE_BYTES_MAX:
+        if _fits_metadata(value):
             said["value"] = value
         else:
-            content = {"content": value}
-        name = op.key[:400] or "(empty)"
-        try:
-            self._client.insert_wm_record(
-                MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: said}, **content
+            said["value_at"] = new_id()
+            self._client.upload_blob(
+                json.dumps(value).encode(),
+                name="value",
+                memory_type=VALUE_TYPE,
+                content_type="application/octet-stream",  # so its words are not found: the index says which are
+                working_memory_id=said["value_at"],
             )
-        except RecordExists:
-            self._client.update_wm_record(record_id, metadata={_KEY: said}, **content)
+        text = self._text(op, value)
+        name = op.key[:400] or "(empty)"
+        for _ in range(_ATTEMPTS):
+            try:
+                self._client.insert_wm_record(
+                    MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: said}, content_text=text
+                )
+                return
+            except RecordExists:
+                pass
+            try:
+                before = self._client.fetch_wm_record(record_id)
+                self._client.update_wm_record(
+                    record_id, expected_version=before.version, metadata={_KEY: said}, content_text=text
+                )
+            except (RecordNotFound, VersionConflict):  # another call deleted or changed it
+                continue
+            self._delete_value(before.metadata[_KEY])
+            return
+        raise VersionConflict(f"{op.key!r} changed {_ATTEMPTS} times while it was written")
+
+    def _delete(self, record_id: str) -> None:
+        try:
+            record = self._client.fetch_wm_record(record_id)
+            self._client.delete_wm_record(record_id, purge=True)
+        except RecordNotFound:
+            return
+        self._delete_value(record.metadata[_KEY])
+
+    def _delete_value(self, said: Mapping[str, Any]) -> None:
+        """Remove the file of a value whose item is gone or has another value."""
+        if "value_at" in said:
+            try:
+                self._client.delete_wm_record(said["value_at"], purge=True)
+            except RecordNotFound:
+                return
+
+    def _value(self, said: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the value of an item; None: its file is gone, because another call changed or deleted the item."""
+        if "value_at" not in said:
+            value: dict[str, Any] = said["value"]
+            return value
+        try:
+            with self._client.get_blob(said["value_at"]) as file:
+                value = json.loads(b"".join(file))
+        except NotFound:
+            return None
+        return value
 
     def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
         """Return the texts of a value that are found."""
         if op.index is False:
             return ""
         paths = self._index if op.index is None else op.index
-        texts = [text for path in paths for text in get_text_at_path(value, tokenize_path(path))]
-        return "\n".join(texts)[:_TEXT_CHARACTERS_MAX]
+        # LangGraph takes "$" for the whole value only as a path that was not cut to its tokens.
+        texts = [
+            text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))
+        ]
+        return _findable("\n".join(map(_readable, texts)))
 
     def _found(self, op: SearchOp) -> list[SearchItem]:
         found: Iterator[tuple[Record | Mapping[str, Any], float | None]]
@@ -137,8 +195,8 @@ class ContextStore(BaseStore):
         items: list[SearchItem] = []
         skipped = 0
         for one, score in found:
-            value = _value(one) if isinstance(one, Record) else self._value_of(one)
-            if not _fits(value, op.filter or {}):
+            value = self._value(one.metadata[_KEY] if isinstance(one, Record) else one["metadata"][_KEY])
+            if value is None or not _fits(value, op.filter or {}):
                 continue
             if skipped < op.offset:
                 skipped += 1
@@ -150,12 +208,18 @@ class ContextStore(BaseStore):
 
     def _hits(self, query: str, where: Mapping[str, Any]) -> Iterator[tuple[Record, float]]:
         """Yield what a query finds, the best first: by any of its words, and by meaning where there is an embedder."""
-        words = " or ".join(re.findall(r"\w+", query))
-        found = [self._client.search_wm_records(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS)]
+        words = _any_of(query)
+        found: list[Iterable[SearchHit]] = []
+        if words:
+            found.append(self._client.search_wm_records(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
         try:
             found.append(
                 self._client.search_wm_records(
-                    query, mode="vector", where=where, memory_types=[MEMORY_TYPE], limit=_HITS
+                    _readable(query)[:_QUERY_CHARACTERS_MAX],
+                    mode="vector",
+                    where=where,
+                    memory_types=[MEMORY_TYPE],
+                    limit=_HITS,
                 )
             )
         except InvalidArgument as error:  # what it says where there is no embedder
@@ -186,13 +250,6 @@ class ContextStore(BaseStore):
             seen = {row["working_memory_id"] for row in rows}
             upto = {"updated_at": {"$lte": rows[-1]["updated_at"]}}
 
-    def _value_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        said = row["metadata"][_KEY]
-        value: dict[str, Any] = (
-            said["value"] if "value" in said else _value(self._client.fetch_wm_record(row["working_memory_id"]))
-        )
-        return value
-
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         where: dict[str, Any] = {"memory_type": MEMORY_TYPE}
@@ -215,12 +272,62 @@ def _within(prefix: Sequence[str]) -> dict[str, Any]:
     return {"memory_type": MEMORY_TYPE} | {f"metadata.{_KEY}.level.{place}": name for place, name in enumerate(prefix)}
 
 
-def _value(record: Record) -> dict[str, Any]:
-    said = record.metadata[_KEY]
-    if "value" not in said:
-        return dict(record.content)
-    value: dict[str, Any] = said["value"]
-    return value
+def _fits_metadata(value: Mapping[str, Any]) -> bool:
+    """Return whether a value is short, and JSON that Postgres keeps: no NaN, NUL or lone surrogate."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return len(text.encode()) <= _VALUE_BYTES_MAX and "\\u0000" not in text
+    except ValueError:  # NaN; a UnicodeEncodeError is one, too
+        return False
+
+
+def _readable(text: str) -> str:
+    """Return a text as Postgres keeps it; of a JSON document the keys and the values, a line each."""
+    if text[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):  # a text that only looks like JSON
+            text = "\n".join(_leaves(json.loads(text)))
+    return text.replace("\0", " ").encode(errors="replace").decode()
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Yield the keys and the values of a JSON document, in their order."""
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict):
+            rest += [part for pair in reversed(value.items()) for part in reversed(pair)]
+        elif isinstance(value, list):
+            rest += reversed(value)
+        elif value is not None:
+            yield str(value)
+
+
+def _findable(text: str) -> str:
+    """Return a text that finds what `text` would: past the characters that a search reads, each further word once."""
+    if len(text) <= _FOUND_CHARACTERS_MAX:
+        return text
+    kept = text[: _FOUND_CHARACTERS_MAX // 2].rpartition(" ")[0] or text[: _FOUND_CHARACTERS_MAX // 2]
+    seen = set(re.findall(r"\w+", kept))
+    more: list[str] = []
+    left = _FOUND_CHARACTERS_MAX - len(kept)
+    for found in re.finditer(r"\w+", text[len(kept) :]):
+        word = found[0]
+        if word not in seen and len(word) < left:
+            seen.add(word)
+            more.append(word)
+            left -= len(word) + 1
+    return " ".join([kept, *more])
+
+
+def _any_of(query: str) -> str:
+    """Return a query that any of the words finds, as many of them as one query may have."""
+    words: dict[str, None] = {}
+    left = _QUERY_CHARACTERS_MAX
+    for word in re.findall(r"\w+", query):
+        if word not in words and len(word) + 4 <= left:
+            words[word] = None
+            left -= len(word) + 4
+    return " or ".join(words)
 
 
 def _item(one: Record | Mapping[str, Any], value: dict[str, Any], score: float | None) -> SearchItem:
