@@ -15,9 +15,9 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from context_service.history.messages import ChatMessage
-from context_service.parts import Part, ToolCall
-from context_service.rendering import Call, Format, Result, Turn, body
-from context_service.rendering.turns import NO_RESULT, result_text, text_of
+from context_service.parts import ToolCall
+from context_service.rendering import Call, Format, Result, Turn, beginning, body
+from context_service.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
@@ -36,7 +36,8 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
 
     Calls and results keep together: an assistant's calls, then one result each, in their order. A tool's message
     without a `tool_result` part answers the first call without a result in the last turn that calls. Calls of the very
-    last turn may stay without: their results are still to come.
+    last turn may stay without: their results are still to come. A history that begins with the assistant, as the newest
+    messages may, gets a note of a user's in front for the vendors who want one there.
     """
     conversation = _Conversation()
     for message in messages:
@@ -48,7 +49,8 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
             if call.result is None:
                 call.result = Result(NO_RESULT, is_error=True)
                 calls_unanswered += 1
-    return Formatted(body(conversation.turns, to).decode(), results_left_out, calls_unanswered)
+    turns = beginning(conversation.turns, to) + conversation.turns
+    return Formatted(body(turns, to).decode(), results_left_out, calls_unanswered)
 
 
 class _Conversation:
@@ -68,11 +70,17 @@ class _Conversation:
 
     def add(self, message: ChatMessage) -> None:
         """Add a message of the history."""
-        said = [Part(text=message.content)] if message.content else []
-        said += [part for part in message.parts if not (part.tool_call or part.tool_result or part.text == "")]
+        said = [
+            part
+            for _, part in in_order(message.content, message.parts)
+            if not (part.tool_call or part.tool_result or part.text == "")
+        ]
         calls = [part.tool_call for part in message.parts if part.tool_call]
         results = [part.tool_result for part in message.parts if part.tool_result]
         if message.role != "tool" and said:
+            if message.role == "assistant" and self._joins and self._thinks():
+                before = self.turns.pop()  # reasoning goes with what follows it; other reasoning does not
+                said = said if said[0].reasoning else [*before.parts, *said]
             self.turns.append(Turn(message.role, message.name, said))
             self._joins = message.role == "assistant"
         for call in calls:
@@ -101,6 +109,10 @@ class _Conversation:
             else:
                 left_out += 1
         return left_out
+
+    def _thinks(self) -> bool:
+        """Return whether the last turn is reasoning alone."""
+        return not self.turns[-1].calls and is_only_reasoning(self.turns[-1].parts)
 
     def _add_call(self, call: ToolCall, name: str) -> None:
         if not self._joins:

@@ -7,17 +7,39 @@ byte, and so does the vendor's cache of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from types import ModuleType
 
+from context_service.parts import Part
 from context_service.rendering import anthropic, gemini, openai_chat, openai_responses
 from context_service.rendering.bodies import Body, Rendered
 from context_service.rendering.turns import Call, Piece, Result, Turn
 
-__all__ = ["RENDERER", "Body", "Call", "Format", "Piece", "Rendered", "Result", "Turn", "body", "empty", "pieces"]
+__all__ = [
+    "BEGINNING",
+    "RENDERER",
+    "Body",
+    "Call",
+    "Format",
+    "Piece",
+    "Rendered",
+    "Result",
+    "Turn",
+    "beginning",
+    "body",
+    "empty",
+    "needs_beginning",
+    "pieces",
+]
 
 RENDERER = 1  # version of what turns become: what is kept with an older one stays as it was
+
+
+# Anthropic ("first message must use the \"user\" role") and Gemini ("ensure that function call turn comes immediately
+# after a user turn or after a function response turn") refuse a request that begins with the model's turn:
+# https://docs.claude.com/en/api/messages, https://ai.google.dev/gemini-api/docs/function-calling
+BEGINNING = "[The conversation begins with the assistant.]"
 
 
 class Format(Enum):
@@ -35,6 +57,9 @@ _MODULES: dict[Format, ModuleType] = {
     Format.GEMINI: gemini,
     Format.OPENAI_RESPONSES: openai_responses,
 }
+
+
+_USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
 def pieces(turn: Turn, to: Format) -> list[Piece]:
@@ -55,3 +80,17 @@ def body(turns: Iterable[Turn], to: Format) -> bytes:
     Responses `input`.
     """
     return empty(to).with_pieces(Rendered.of(piece) for turn in turns for piece in pieces(turn, to)).json
+
+
+def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:
+    """Return the turn that has to stand in front of others: a user's, if they begin with the model and it may not."""
+    if to not in _USER_FIRST:
+        return []
+    made = ([Rendered.of(piece) for piece in pieces(turn, to)] for turn in turns if turn.role != "system")
+    first = next((rendered for rendered in made if rendered), [])
+    return [Turn("user", parts=[Part(text=BEGINNING)])] if needs_beginning(first) else []
+
+
+def needs_beginning(rendered: Sequence[Rendered]) -> bool:
+    """Return whether pieces begin with the model's turn."""
+    return bool(rendered) and rendered[0].role in ("assistant", "model")

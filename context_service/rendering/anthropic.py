@@ -1,6 +1,7 @@
 """Anthropic's Messages: roles take turns, and results come first in the user's.
 
-Thinking comes back as it was, in front of its calls.
+Thinking comes back as it was, in front of its text and its calls, and only with them.
+https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # w
 def pieces(turn: Turn) -> list[Piece]:
     """Return the blocks of a turn: thinking and what is said, then calls, then their results, which are the user's."""
     made = []
+    lasting = 0  # pieces up to the last one that is no thinking
     for part in turn.parts:
         if block := _block(part, turn.role):
             made.append(Piece(turn.role, block))
+            lasting = lasting if part.reasoning is not None else len(made)
     if turn.role == "system":
         return made
+    if not turn.calls:  # "The final block in an assistant message cannot be `thinking`."
+        del made[lasting:]
     made += [Piece("assistant", _tool_use(call)) for call in turn.calls]
     for call in turn.calls:
         if call.result is not None:

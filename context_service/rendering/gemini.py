@@ -66,6 +66,8 @@ def _part(part: Part, role: str) -> dict[str, Any] | None:
 
 def _signature(turn: Turn) -> str:
     """Return the last signature among a turn's reasoning; empty: it has none."""
+    if turn.role != "assistant":
+        return ""
     blocks = [block for part in turn.parts if (block := reasoning_of(part, "gemini", "google"))]
     return next((b64encode(block.data).decode() for block in reversed(blocks) if block.data), "")
 

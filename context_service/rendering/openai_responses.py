@@ -1,7 +1,12 @@
-"""OpenAI's Responses: a list of items. Reasoning items (`reasoning.encrypted_content`) are items of their own."""
+"""OpenAI's Responses: a list of items. Reasoning items (`reasoning.encrypted_content`) are items of their own.
+
+A reasoning item is sent only with the message or call that came right after it.
+https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context
+"""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -24,16 +29,19 @@ SHAPE = Shape(messages="input")
 
 
 def pieces(turn: Turn) -> list[Piece]:
-    """Return the items of a turn: reasoning, what is said, calls, and their results."""
+    """Return the items of a turn: reasoning and messages in their order, calls, and their results."""
     made: list[Piece] = []
-    for part in turn.parts:
-        if (block := reasoning_of(part, "openai")) and block.data_json:
-            made.append(Piece(turn.role, orjson.Fragment(block.data_json)))
-    said = turn.said()
-    if turn.role == "user" and any(part.url is not None for part in said):
-        made.append(Piece(turn.role, {"role": "user", "content": list(map(_block, said))}))
-    elif text := text_of(said):
-        made.append(Piece(turn.role, {"role": turn.role, "content": text}))
+    lasting = 0  # items up to the last one that is no reasoning
+    for is_reasoning, group in groupby(turn.parts, key=lambda part: part.reasoning is not None):
+        parts = list(group)
+        if is_reasoning and turn.role == "assistant":
+            blocks = [block for part in parts if (block := reasoning_of(part, "openai")) and block.data_json]
+            made += [Piece(turn.role, orjson.Fragment(block.data_json)) for block in blocks]
+        elif not is_reasoning and (message := _message(turn.role, parts)):
+            made.append(Piece(turn.role, message))
+            lasting = len(made)
+    if not turn.calls:  # "Item 'rs_…' of type 'reasoning' was provided without its required following item."
+        del made[lasting:]
     for call in turn.calls:
         item = {
             "type": "function_call",
@@ -47,6 +55,14 @@ def pieces(turn: Turn) -> list[Piece]:
             item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
             made.append(Piece("tool", item, is_result=True))
     return made
+
+
+def _message(role: str, said: list[Part]) -> dict[str, Any] | None:
+    """Return the message of parts; None: they say nothing."""
+    if role == "user" and any(part.url is not None for part in said):
+        return {"role": "user", "content": list(map(_block, said))}
+    text = text_of(said)
+    return {"role": role, "content": text} if text else None
 
 
 def _block(part: Part) -> dict[str, Any]:

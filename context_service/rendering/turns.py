@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import orjson
@@ -63,6 +64,21 @@ class InlineFile(NamedTuple):
 
     media_type: str
     base64: str
+
+
+def in_order(content: str, parts: Sequence[Part]) -> list[tuple[int, Part]]:
+    """Return what a message says in the order in which it was said, each part with its number; the content has 0.
+
+    Reasoning at the head of the parts led to the content, so it comes before the content.
+    """
+    numbered = list(enumerate(parts, 1))
+    lead = list(takewhile(lambda one: one[1].reasoning is not None, numbered))
+    return [*lead, *([(0, Part(text=content))] if content else []), *numbered[len(lead) :]]
+
+
+def is_only_reasoning(parts: Sequence[Part]) -> bool:
+    """Return whether parts are reasoning alone: a turn that another message must complete."""
+    return bool(parts) and all(part.reasoning is not None for part in parts)
 
 
 def inline_file(url: str) -> InlineFile | None:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from context_service.rendering import Body, Format, Rendered
+from context_service.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.tokens import TokenCounter
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.view_rows import STEP, SUMMARY, Seen
@@ -97,7 +97,8 @@ class Sight:
             return self
         rendered = [pieces for _, pieces in blocks]
         steps = [pieces for one, pieces in blocks if one.kind == STEP]
-        body, note_tokens = self._begun(rendered[0])
+        first = next((pieces for pieces in rendered if pieces), [])  # of blocks before it a vendor takes nothing
+        body, note_tokens = self._begun(first)
         last = max((number for number, (one, _) in enumerate(blocks) if one.kind == STEP), default=None)
         last_from, last_pieces = self.last_from, self.last_pieces
         if last is not None:
@@ -115,7 +116,7 @@ class Sight:
             step_count=self.step_count + len(steps),
             speaker=(steps[-1][0].role if steps[-1] else "") if steps else self.speaker,
             note_tokens=note_tokens,
-            is_bare=False,
+            is_bare=self.is_bare and not first,
         )
 
     def with_waiting(self, waiting: Block | None) -> tuple[Body, int]:
@@ -127,9 +128,9 @@ class Sight:
 
     def _begun(self, first: Sequence[Rendered]) -> tuple[Body, int]:
         """Return the body in front of what comes now, and the tokens of the note in it."""
-        if not self.is_bare or not first or first[0].role not in ("assistant", "model"):
+        if not self.is_bare or not needs_beginning(first):
             return self.body, self.note_tokens
-        note = text_pieces("[The conversation begins with the assistant.]", self.format)
+        note = text_pieces(BEGINNING, self.format)
         return self.body.with_pieces(note), tokens_of(note, self.format, TokenCounter(self.tokens_family).count)
 
     @property

@@ -5,6 +5,9 @@ call's result right behind it, and a log does not: a user speaks while a tool ru
 is closed when all of its calls have a result, and what came meanwhile stands behind it. One whose calls lack a result
 is closed, too, when somebody waited no longer for it: an assistant speaks again, or the log is asked for with something
 behind it, or so much came that nobody waits. A result that comes later is a step of its own.
+
+A message of reasoning alone is of one step with the assistant's next message: frameworks write items one by one, and
+vendors refuse reasoning without the item that follows it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.parts import Part, ToolResult, texts_of
 from context_service.rendering import Call, Result, Turn
-from context_service.rendering.turns import NO_RESULT, result_text, text_of
+from context_service.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 from context_service.windows.refs import is_fork, ref_of, refs_between
 
 # That may come while a step waits, itself with it: whoever reads on at its beginning reads no more than that again.
@@ -53,7 +56,7 @@ class Cut:
 
     Attributes:
         closed: Steps that stay as they are, in the order in which a model reads them.
-        open: The last one, if it waits for results.
+        open: The last one, if it waits for results. Reasoning that waits for what follows it is not shown.
         next_seq: The first message of what is not in `closed`: where reading goes on. None: there is none.
     """
 
@@ -76,7 +79,7 @@ def cut(messages: Iterable[Message], *, is_end: bool) -> Cut:
         cutting.close()
     if cutting.open is None:
         return Cut(cutting.closed, None, None)
-    return Cut(cutting.closed, cutting.open, cutting.open.seqs[0])
+    return Cut(cutting.closed, None if cutting.thinks else cutting.open, cutting.open.seqs[0])
 
 
 @dataclass(slots=True)
@@ -91,7 +94,7 @@ class _Cutting:
     def add(self, message: Message) -> None:
         """Add the next message."""
         self._read(message)
-        if not self.open:
+        if self.open is None:
             self._waited_messages = self._waited_chars = 0
             return
         self._waited_messages += 1
@@ -99,9 +102,13 @@ class _Cutting:
         if self._waited_messages >= WAITED_MESSAGES_MAX or self._waited_chars >= WAITED_CHARS_MAX:
             self.close()
 
+    @property
+    def thinks(self) -> bool:
+        """Whether the step that waits is reasoning alone: the assistant's next message completes it."""
+        return self.open is not None and not self.open.turn.calls and is_only_reasoning(self.open.turn.parts)
+
     def _read(self, message: Message) -> None:
-        parts = [Part(text=message.content) if message.content else None, *message.parts]
-        placed = [(part, ref_of(message.seq, number)) for number, part in enumerate(parts) if part]
+        placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
         said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
         said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
         calls = [part.tool_call for part in message.parts if part.tool_call]
@@ -110,15 +117,24 @@ class _Cutting:
             result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
             results = [(result, said_refs[0] if len(said) == 1 else refs_between(message.seq, message.seq))]
             said = []
+        if self.thinks and (results or (said and message.role != "assistant")):
+            self.close()  # nothing follows the reasoning: no vendor takes it
         for result, ref in results:
             self._answer(message, result, ref)
         if message.role == "assistant" and (said or calls):
-            self.close()
-            self._waited_messages = self._waited_chars = 0
+            seqs = [message.seq]
+            if self.open is not None and self.thinks:
+                seqs = [*self.open.seqs, message.seq]
+                if not (said and said[0].reasoning):  # else what followed the earlier reasoning never came
+                    said, said_refs = [*self.open.turn.parts, *said], [*self.open.said_refs, *said_refs]
+                self.open = None
+            else:
+                self.close()
+                self._waited_messages = self._waited_chars = 0
             turn = Turn("assistant", message.name, said)
             turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, call in enumerate(calls)]
-            self.open, self._ids = Step([message.seq], turn, said_refs), [call.id for call in calls]
-            if not calls:
+            self.open, self._ids = Step(seqs, turn, said_refs), [call.id for call in calls]
+            if not calls and not self.thinks:
                 self.close()
         elif said:
             role = message.role if message.role == "system" else "user"

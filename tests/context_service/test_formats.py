@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from context_service.history.formats import formatted
 from context_service.history.messages import ChatMessage
-from context_service.parts import Part, ToolCall, ToolResult
+from context_service.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.rendering import Format
 
 _TEXTS = st.sampled_from(["", " ", "hello", "ä\n"])
@@ -25,6 +25,16 @@ _PARTS = st.one_of(
     st.builds(Part, data_json=_JSON),
     st.builds(
         Part, url=st.just("https://example.com/x"), media_type=st.sampled_from(["", "image/png", "application/pdf"])
+    ),
+    st.builds(
+        Part,
+        reasoning=st.sampled_from(
+            [
+                Reasoning(provider="anthropic", data_json='{"type":"thinking","thinking":"hm","signature":"c2ln"}'),
+                Reasoning(provider="openai", data_json='{"type":"reasoning","id":"rs_1","summary":[]}'),
+                Reasoning(provider="gemini", data=b"signed"),
+            ]
+        ),
     ),
     st.builds(Part, tool_call=st.builds(ToolCall, id=_IDS, name=_TEXTS, arguments_json=_JSON)),
     st.builds(Part, tool_result=st.builds(ToolResult, tool_call_id=_IDS, content_json=_JSON, is_error=st.booleans())),
@@ -85,6 +95,7 @@ def test_anthropic_finds_roles_in_turns_and_results_first_in_the_next_message(hi
         called = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
         answered = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
         assert kinds[: len(answered)] == ["tool_result"] * len(answered)
+        assert kinds[-1] != "thinking"
         asked = [block["id"] for block in before["content"] if block["type"] == "tool_use"] if before else []
         assert set(answered) <= set(asked)
         if after is not None and messages[-1] is not after:
@@ -93,6 +104,15 @@ def test_anthropic_finds_roles_in_turns_and_results_first_in_the_next_message(hi
         assert all(isinstance(block["input"], dict) for block in message["content"] if block["type"] == "tool_use")
         ids += called
     assert len(set(ids)) == len(ids) == calls_of(history)
+    assert [message["role"] for message in messages[:1]] in ([], ["user"])
+
+
+@given(_HISTORIES)
+def test_openai_finds_every_reasoning_item_followed_by_an_item_of_the_assistant(history: list[ChatMessage]):
+    items: list[dict[str, Any]] = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
+    for item, after in zip(items, [*items[1:], {}], strict=False):
+        if item.get("type") == "reasoning":
+            assert after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
 
 
 @given(_HISTORIES)
@@ -116,6 +136,7 @@ def test_gemini_finds_every_call_answered_by_name_in_the_next_content(history: l
             assert [part["functionResponse"]["name"] for part in after["parts"]] == names
         calls += len(called)
     assert calls == calls_of(history)
+    assert [content["role"] for content in contents[:1]] in ([], ["user"])
 
 
 @given(_HISTORIES)
@@ -150,3 +171,42 @@ def test_an_id_that_is_used_again_means_the_last_turn_that_calls_with_it():
 
     told = [message["content"] for message in messages if message["role"] == "tool"]
     assert told == ["first", "No result is recorded.", "third"]
+
+
+def of(role: str, *parts: Part, content: str = "") -> ChatMessage:
+    return ChatMessage(role=role, content=content, node_id="n", created_at_us=0, parts=parts)
+
+
+THINKING = Part(reasoning=Reasoning(provider="openai", data_json='{"type":"reasoning","id":"rs_1"}'))
+AGAIN = Part(reasoning=Reasoning(provider="openai", data_json='{"type":"reasoning","id":"rs_2"}'))
+
+
+def test_reasoning_in_a_message_of_its_own_goes_with_the_assistants_next_one():
+    """Frameworks write the items of an answer one by one."""
+    history = [of("user", content="go"), of("assistant", THINKING), of("assistant", content="gone")]
+
+    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
+
+    assert [item.get("id", item.get("content")) for item in items] == ["go", "rs_1", "gone"]
+
+
+def test_reasoning_whose_answer_is_missing_is_not_sent():
+    history = [
+        of("user", content="go"),
+        of("assistant", THINKING),
+        of("assistant", AGAIN),
+        of("assistant", content="a"),
+    ]
+    history += [of("assistant", THINKING), of("user", content="again")]
+
+    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
+
+    assert [item.get("id", item.get("content")) for item in items] == ["go", "rs_2", "a", "again"]
+
+
+def test_reasoning_stands_before_the_content_that_it_led_to():
+    items = orjson.loads(formatted([of("assistant", THINKING, content="a")], Format.OPENAI_RESPONSES).body_json)[
+        "input"
+    ]
+
+    assert [item.get("id", item.get("content")) for item in items] == ["rs_1", "a"]

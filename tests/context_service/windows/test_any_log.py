@@ -130,7 +130,12 @@ class Walk:
         """Yield a message with calls in parallel, and results: in any order, twice, late, empty, or none."""
         seq = len(self.sent) + 1
         ids = [self.random.choice((f"c{seq}.{n}", "c")) for n in range(self.random.randrange(4))]
-        parts = [message_pb2.Part(reasoning=_REASONING[self.to])] if self.random.random() < 0.5 else []
+        thought = message_pb2.Part(reasoning=_REASONING[self.to])
+        if self.random.random() < 0.15:  # frameworks write items one by one; sometimes nothing follows
+            yield {"role": "assistant", "parts": [thought]}
+            if self.random.random() < 0.3:
+                return
+        parts = [thought] if self.random.random() < 0.5 else []
         calls = [message_pb2.ToolCall(id=one, name="read_file", arguments_json='{"path": "a/b.py"}') for one in ids]
         parts += [message_pb2.Part(tool_call=one) for one in calls]
         yield {"role": "assistant", "content": self._text(self.random.randrange(1, 30)), "parts": parts}
@@ -166,12 +171,16 @@ class Walk:
         self.printed |= set(_REFS.findall(body))
 
     def check_reasoning(self, pack: windows_pb.PackResponse, explained: windows_pb.ExplainPackResponse) -> None:
-        """Each step that is shown, masked or not, has its reasoning byte for byte."""
+        """Each step that is shown, masked or not, has its reasoning byte for byte, unless it is nothing else."""
         if self.to is Format.OPENAI:  # has no place for it
             return
         shown = [part.ref for part in explained.parts if part.zone in ("masked", "verbatim")]
         seqs = [int(ref.removeprefix("m").partition("..")[0]) for ref in shown]
         thought = sum(any(part.HasField("reasoning") for part in self.sent[seq].get("parts", ())) for seq in seqs)
+        alone = [
+            ref for ref, seq in zip(shown, seqs, strict=True) if ".." not in ref and "content" not in self.sent[seq]
+        ]
+        thought -= sum(self.sent[int(ref[1:])].get("role") == "assistant" for ref in alone)
         assert pack.messages_json.count(_RENDERED[self.to]) == thought
 
     async def check_refs(self, caller: Caller, window: windows_pb.Window) -> None:
@@ -208,6 +217,11 @@ def paired(messages: list[dict[str, Any]], to: Format, *, is_waiting: bool) -> N
         turns = [(one["role"], bool(to is Format.GEMINI and _ids(one, "functionResponse", to))) for one in messages]
         assert [one for one, two in pairwise(turns) if one == two] == []
         assert turns[:1] in ([], [("user", False)])
+    for one, after in zip(messages, [*messages[1:], {}], strict=True):
+        if to is Format.ANTHROPIC:
+            assert one["content"][-1]["type"] != "thinking"
+        elif one.get("type") == "reasoning":
+            assert after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
     at = 0
     while at < len(messages):
         of, results = messages[at], 0

@@ -70,8 +70,8 @@ def test_calls_and_reasoning_stay_as_they_are():
     turn = mask([first, answered("word " * 1_000, is_error=True)])
 
     assert turn
-    assert [part.text for part in turn.parts] == ["I look.", None]
-    assert turn.parts[1] == thinking
+    assert [part.text for part in turn.parts] == [None, "I look."]
+    assert turn.parts[0] == thinking
     assert turn.calls[0].call == first.parts[1].tool_call
     assert turn.calls[0].result
     assert turn.calls[0].result.is_error

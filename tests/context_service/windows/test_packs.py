@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -14,9 +16,11 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.rendering import Format, empty
-from context_service.rendering.turns import NO_RESULT
+from context_service.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.windows.packing import Block, block_of
+from context_service.windows.sights import Sight
 from context_service.windows.steps import Step, cut
+from context_service.windows.view_rows import STEP, NewBlock, Seen
 from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.examples import examples
 
@@ -101,7 +105,11 @@ def test_every_step_that_is_closed_has_a_result_for_each_call(messages: list[Mes
 
     assert not any(step.is_open for step in done.closed)
     assert done.open is None or done.open.is_open
-    assert done.next_seq == (done.open.seqs[0] if done.open else None)
+    if done.open:
+        assert done.next_seq == done.open.seqs[0]
+    else:  # reasoning alone waits unseen for what follows it
+        rest = messages[done.next_seq - 1 :] if done.next_seq else []
+        assert all(is_only_reasoning(one.parts) and not one.content for one in rest)
     unanswered = [
         call for step in done.closed for call in step.turn.calls if call.result and call.result.text == NO_RESULT
     ]
@@ -148,24 +156,41 @@ def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: li
         before = body if orjson.loads(body)[MESSAGES[to]] else b""
 
 
-def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
-    def message(seq: int, role: str, *parts: Part, content: str = "") -> Message:
-        return Message(
-            message_id=str(seq),
-            seq=seq,
-            role=role,
-            content=content,
-            parts=parts,
-            name="",
-            agent_id="",
-            metadata_json="",
-            created_at=AT,
-            said_at=AT,
-            tokens=1,
-            task_id=None,
-            reference_task_ids=(),
-        )
+def message(seq: int, role: str, *parts: Part, content: str = "") -> Message:
+    return Message(
+        message_id=str(seq),
+        seq=seq,
+        role=role,
+        content=content,
+        parts=parts,
+        name="",
+        agent_id="",
+        metadata_json="",
+        created_at=AT,
+        said_at=AT,
+        tokens=1,
+        task_id=None,
+        reference_task_ids=(),
+    )
 
+
+def test_reasoning_alone_is_of_the_step_of_the_assistants_next_message():
+    """Frameworks write the items of an answer one by one; a pack between them shows nothing of it yet."""
+    thought = Part(reasoning=Reasoning(provider="anthropic", data_json=THINKING))
+    log = [message(1, "user", content="go"), message(2, "assistant", thought), message(3, "assistant", content="gone")]
+
+    between, whole = cut(log[:2], is_end=True), cut(log, is_end=True)
+
+    assert ([step.seqs for step in between.closed], between.open, between.next_seq) == ([[1]], None, 2)
+    assert [step.seqs for step in whole.closed] == [[1], [2, 3]]
+    assert whole.closed[1].said_refs == ["m2/1", "m3/0"]
+    alone = cut([*log[:2], message(3, "user", content="again")], is_end=True)
+    assert [step.seqs for step in alone.closed] == [[1], [2], [3]]
+    body = packed([block_of(step, Format.ANTHROPIC, count) for step in alone.closed], Format.ANTHROPIC)
+    assert [one["role"] for one in orjson.loads(body)["messages"]] == ["user"]
+
+
+def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
     call = Part(tool_call=ToolCall(id="c1", name="look", arguments_json="{}"))
     result = Part(tool_result=ToolResult(tool_call_id="c1", content_json='"seen"'))
     done = cut([message(1, "assistant", call), message(2, "user", content="hurry")], is_end=True)
@@ -174,3 +199,27 @@ def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
     assert [step.seqs for step in done.closed] == [[1], [2]]
     assert done.closed[0].turn.calls[0].result is not None
     assert late.closed[0].turn.parts[0].text == "[A result of the call c1 that came late, or twice]\nseen"
+
+
+@pytest.mark.parametrize("to", [Format.ANTHROPIC, Format.GEMINI])
+@given(messages=logs(), stops=st.sets(st.integers(1, 12)))
+@settings(max_examples=examples(40))
+def test_what_is_seen_begins_with_a_user(to: Format, messages: list[Message], stops: set[int]):
+    """Whatever the first messages are, and however often it was read: blank ones, another vendor's reasoning."""
+    blank = replace(messages[0], content=" \n", role="user", parts=()) if messages else None
+    steps = cut([blank, *messages[1:]] if blank else [], is_end=True).closed
+    made = [block_of(step, to, count) for step in steps]
+    seen = [
+        (Seen.of(NewBlock(kind=STEP, step=n, seq_from=1, seq_to=1, tokens=one.tokens, pieces=one.pieces)), one.pieces)
+        for n, one in enumerate(made, 1)
+    ]
+    sight = Sight(epoch=0, block_count=0, format=to, tokens_family="claude", body=empty(to), is_bare=True)
+    at_once = sight.with_blocks(seen, block_count=len(seen))
+    places = [0, *sorted(one for one in stops if one < len(seen)), len(seen)]
+    for start, end in pairwise(places):
+        sight = sight.with_blocks(seen[start:end], block_count=end)
+
+    assert sight.body.json == at_once.body.json
+    assert sight.note_tokens == at_once.note_tokens
+    shown = orjson.loads(sight.body.json)[MESSAGES[to]]
+    assert [one["role"] for one in shown[:1]] in ([], ["user"])
