@@ -20,7 +20,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import AnswerTooLarge, DeadlineExceeded, ErasureNotFound, NodeNotFound, Unavailable
+from contextkeep.errors import (
+    AnswerTooLarge,
+    ChangesHeldUp,
+    DeadlineExceeded,
+    ErasureNotFound,
+    NodeNotFound,
+    Unavailable,
+)
 from service_runtime import calls
 from service_runtime.connections import Connection
 
@@ -306,7 +313,8 @@ class EntityGraph:
 
         Raises:
             PermissionDenied: the caller may not.
-            Unavailable: the Entity Service does not answer, or a write that began before is under way.
+            ChangesHeldUp: a write that began before is under way.
+            Unavailable: the Entity Service does not answer.
         """
         await self.call("StartChanges", pb.StartChangesRequest())
 
@@ -410,6 +418,8 @@ def _dependency() -> Iterator[None]:
     """Say that it is the Entity Service that is away, but not where it is."""
     try:
         yield
+    except ChangesHeldUp:
+        raise  # it did answer
     except Unavailable as error:
         dependency = error.metadata.get("dependency", _DEPENDENCY)
         raise Unavailable(

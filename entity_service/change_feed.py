@@ -6,6 +6,9 @@ place that a reader was given. A reader goes on from its place; one that stayed 
 
 Who began to write before the feed was there may not have seen it. `ChangeFeed.start` waits for them, so that what they
 wrote is there to be read when the first place is given.
+
+Transaction ids count in one cluster only. A feed that was restored, or moved, into another database starts again by
+itself: it removes the changes that came with it, and all places from before are expired.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ import time
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextKeepError, InvalidPageToken, Unavailable
+from contextkeep.errors import ChangesExpired, ChangesHeldUp, ChangesNotStarted, ContextKeepError, InvalidPageToken
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database, Row, Tenant
 
 _log = logging.getLogger("changes")
 
@@ -27,31 +30,81 @@ SWEEP_INTERVAL_S = 600.0
 SWEPT_ROWS = 10_000  # of one statement
 _SETTLE_S = 5.0
 _SETTLE_POLL_S = 0.02
+_ORIGIN_CHARS = 16
 
-_FEED = """
+# A feed `f` that was started in another database, or in this one before it was put back from a copy.
+_IS_FOREIGN = """
+(f.origin <> entity.change_origin() OR (f.started_below > pg_snapshot_xmax(pg_current_snapshot())) IS TRUE)
+"""
+
+_FEED = f"""
 SELECT
+    {_IS_FOREIGN} AS is_foreign, f.origin,
     (f.started_below <= pg_snapshot_xmax(pg_current_snapshot())) IS TRUE AS is_started,
     (f.started_below <= pg_snapshot_xmin(pg_current_snapshot())) IS TRUE AS is_settled,
     pg_snapshot_xmin(pg_current_snapshot())::text AS below
 FROM entity.change_feed f
 WHERE f.tenant_id = %(tenant_id)s
-"""
+"""  # noqa: S608 - a constant
 _START = "INSERT INTO entity.change_feed (tenant_id) VALUES (%(tenant_id)s) ON CONFLICT DO NOTHING"
 
-# In a transaction behind that of `_START`. Ids that are still to come: the database was put back from a copy.
+# In a transaction after that of `_START`.
 _STARTED = """
 UPDATE entity.change_feed f
 SET started_below = pg_snapshot_xmax(pg_current_snapshot())
-WHERE f.tenant_id = %(tenant_id)s
-    AND (f.started_below IS NULL OR f.started_below > pg_snapshot_xmax(pg_current_snapshot()))
+WHERE f.tenant_id = %(tenant_id)s AND f.started_below IS NULL
+"""
+
+# The row of the feed is the lock: a replica that comes second finds a feed that has started again, and removes nothing.
+_FORGET = f"""
+WITH feed AS (
+    SELECT f.tenant_id FROM entity.change_feed f
+    WHERE f.tenant_id = %(tenant_id)s AND {_IS_FOREIGN}
+    FOR UPDATE
+), oldest AS (
+    SELECT c.transaction_id, c.seq
+    FROM feed
+    CROSS JOIN LATERAL (
+        SELECT c.transaction_id, c.seq
+        FROM entity.change c
+        WHERE c.tenant_id = %(tenant_id)s
+        ORDER BY c.transaction_id, c.seq
+        LIMIT %(rows)s
+    ) c
+), gone AS (
+    DELETE FROM entity.change c
+    USING oldest o
+    WHERE c.tenant_id = %(tenant_id)s AND c.transaction_id = o.transaction_id AND c.seq = o.seq
+    RETURNING c.seq
+)
+SELECT count(*) AS count FROM gone
+"""  # noqa: S608
+_RESTART = f"""
+UPDATE entity.change_feed f
+SET origin = entity.change_origin(), started_at = now(), started_below = pg_snapshot_xmax(pg_current_snapshot()),
+    forgotten_transaction_id = '0', forgotten_seq = 0
+WHERE f.tenant_id = %(tenant_id)s AND {_IS_FOREIGN}
+RETURNING f.tenant_id
+"""  # noqa: S608
+
+# The transaction that holds the list up: the oldest that has an id. Of other roles Postgres shows no age.
+_OLDEST = """
+WITH oldest AS (SELECT pg_snapshot_xmin(pg_current_snapshot())::xid AS id)
+SELECT a.pid, extract(epoch FROM clock_timestamp() - a.xact_start)::double precision AS age_s
+FROM pg_stat_activity a, oldest
+WHERE a.backend_xid = oldest.id
+UNION ALL
+SELECT NULL, extract(epoch FROM clock_timestamp() - p.prepared)::double precision
+FROM pg_prepared_xacts p, oldest
+WHERE p.transaction = oldest.id
 """
 
 # One snapshot says what is forgotten, up to where nothing comes late, and what changed until there.
-_PAGE = """
+_PAGE = f"""
 SELECT
-    f.below::text AS below,
+    f.below::text AS below, f.is_foreign, f.origin,
     f.started_below IS NULL OR f.started_below > f.below AS is_starting,
-    f.started_below > f.ends OR %(after_transaction_id)s::text::xid8 > f.ends
+    f.origin <> %(origin)s OR %(after_transaction_id)s::text::xid8 > f.ends
         OR (f.forgotten_transaction_id, f.forgotten_seq)
             > (%(after_transaction_id)s::text::xid8, %(after_seq)s::bigint) AS is_expired,
     c.transaction_id::text AS transaction_id, c.seq, c.id::text AS id, c.from_node_id::text AS from_node_id,
@@ -59,7 +112,7 @@ SELECT
     (extract(epoch FROM c.changed_at) * 1000000)::bigint AS changed_at
 FROM (
     SELECT
-        f.started_below, f.forgotten_transaction_id, f.forgotten_seq,
+        f.origin, f.started_below, f.forgotten_transaction_id, f.forgotten_seq, {_IS_FOREIGN} AS is_foreign,
         pg_snapshot_xmin(pg_current_snapshot()) AS below, pg_snapshot_xmax(pg_current_snapshot()) AS ends
     FROM entity.change_feed f
     WHERE f.tenant_id = %(tenant_id)s
@@ -75,7 +128,7 @@ LEFT JOIN LATERAL (
     LIMIT %(rows)s
 ) c ON true
 ORDER BY c.transaction_id, c.seq
-"""
+"""  # noqa: S608
 
 # The oldest, as long as each is too old, and those that are too many. What another replica sweeps is passed over.
 _SWEEP = """
@@ -166,56 +219,81 @@ class ChangeFeed:
 
         Raises:
             PermissionDenied: there is none yet, and the principal is bound.
-            Unavailable: a write that began before this is still under way.
+            ChangesHeldUp: a write that began before this is still under way.
         """
         tenant = self._database.of(principal)
         give_up_at = time.monotonic() + _SETTLE_S
         parameters = {"tenant_id": tenant.tenant_id}
         while True:
-            rows = await tenant.query(_FEED, parameters)
-            if rows and rows[0].is_settled:
-                return _encode(tenant, rows[0].below, 0)
-            if not rows:
+            row = await self._feed(tenant)
+            if row and row.is_settled:
+                return _encode(tenant, row.below, 0, row.origin)
+            if not row:
                 await tenant.query(_START, parameters)
-            if not (rows and rows[0].is_started):
+            if not (row and row.is_started):
                 await tenant.query(_STARTED, parameters)
             elif time.monotonic() > give_up_at:
-                raise Unavailable(
-                    "a write that began before is still under way; try again", dependency="postgres", retry_after_s=1.0
-                )
+                raise await _held_up(tenant)
             else:
                 await asyncio.sleep(_SETTLE_POLL_S)
 
     async def page(self, principal: Principal, query: ChangeQuery) -> ChangePage:
-        """Return what changed behind a place.
+        """Return what changed after a place.
 
         Raises:
             ChangesNotStarted: `start` was not called, or has not ended yet.
-            ChangesExpired: changes behind the place are forgotten.
+            ChangesExpired: changes after the place are forgotten, or the place is from before a restore.
             InvalidPageToken: the place is of another tenant, or none.
         """
         tenant = self._database.of(principal)
         if not query.place:
-            rows = await tenant.query(_FEED, {"tenant_id": tenant.tenant_id})
-            if not (rows and rows[0].is_settled):
+            row = await self._feed(tenant)
+            if not row:
                 raise _not_started()
-            return ChangePage([], _encode(tenant, rows[0].below, 0), has_more=False)
-        transaction_id, seq = _decode(tenant, query.place)
-        after = {"after_transaction_id": transaction_id, "after_seq": seq}
-        parameters = {"tenant_id": tenant.tenant_id, "rows": query.page_size + 1, **after}
+            if not row.is_settled:
+                raise await _starting(tenant)
+            return ChangePage([], _encode(tenant, row.below, 0, row.origin), has_more=False)
+        place = _decode(tenant, query.place)
+        parameters = {"tenant_id": tenant.tenant_id, "rows": query.page_size + 1, **place}
         rows = await tenant.query(_PAGE, parameters)
         if not rows:
             raise _not_started()
-        if rows[0].is_expired:
-            raise ChangesExpired("changes behind this place are forgotten; read all anew from a new place")
+        if rows[0].is_foreign:
+            await restart(self._database.tenant(tenant.tenant_id))
+        if rows[0].is_foreign or rows[0].is_expired:
+            raise _expired()
         if rows[0].is_starting:
-            raise _not_started()
+            raise await _starting(tenant)
         found = [row for row in rows if row.id is not None]
         read = found[: query.page_size]
         has_more = len(found) > len(read)
         last = read[-1] if has_more else None
-        place = _encode(tenant, last.transaction_id, last.seq) if last else _encode(tenant, rows[0].below, 0)
-        return ChangePage(_merged(read), place, has_more)
+        reached = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
+        return ChangePage(_merged(read), _encode(tenant, *reached, rows[0].origin), has_more)
+
+    async def _feed(self, tenant: Tenant) -> Row | None:
+        """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
+        parameters = {"tenant_id": tenant.tenant_id}
+        rows = await tenant.query(_FEED, parameters)
+        if rows and rows[0].is_foreign:
+            await restart(self._database.tenant(tenant.tenant_id))
+            rows = await tenant.query(_FEED, parameters)
+        return rows[0] if rows else None
+
+
+async def restart(tenant: Tenant) -> None:
+    """Start a feed again that was restored, or moved, into another database; any other is left alone.
+
+    Changes that came with it are removed: their order means nothing here. Others write to the list meanwhile. Those of
+    their changes that are removed as well were committed, so whoever reads everything after a new place finds them.
+    """
+    parameters = {"tenant_id": tenant.tenant_id, "rows": SWEPT_ROWS}
+    count = SWEPT_ROWS
+    while count == SWEPT_ROWS:
+        (row,) = await tenant.query(_FORGET, parameters)
+        count = row.count
+    if await tenant.query(_RESTART, parameters):
+        _log.warning("changes start again in another database", extra={"tenant_id": str(tenant.tenant_id)})
 
 
 class ChangeSweep:
@@ -240,6 +318,7 @@ class ChangeSweep:
             _log.warning("sweep of changes failed", extra={"error": str(error)})
 
     async def _sweep(self, tenant: Tenant) -> None:
+        await restart(tenant)
         count = SWEPT_ROWS
         while count == SWEPT_ROWS:
             (row,) = await tenant.query(_SWEEP, {"tenant_id": tenant.tenant_id, **self._limits})
@@ -275,17 +354,53 @@ def _not_started() -> ChangesNotStarted:
     return ChangesNotStarted("the tenant's changes are not kept yet: StartChanges begins it")
 
 
-def _encode(tenant: Tenant, transaction_id: str, seq: int) -> str:
-    return encode_token(("ListChanges", tenant.tenant_id), [int(transaction_id), seq])
+def _expired() -> ChangesExpired:
+    return ChangesExpired("changes after this place are forgotten: take a new place, then read everything again")
 
 
-def _decode(tenant: Tenant, place: str) -> tuple[str, int]:
-    """Return the transaction and the number in it up to which a reader has read.
+async def _starting(tenant: Tenant) -> ChangesNotStarted:
+    """Return the error of a list that is started, and waits for writes that began before."""
+    held_up = await _held_up(tenant)
+    return ChangesNotStarted(held_up.message, **held_up.metadata)
+
+
+async def _held_up(tenant: Tenant) -> ChangesHeldUp:
+    """Return the error that says for how long the oldest transaction has run, and log which one it is."""
+    oldest = await tenant.query(_OLDEST)
+    row = oldest[0] if oldest else None
+    age_s = round(row.age_s, 1) if row and row.age_s is not None else None
+    _log.warning("changes held up", extra={"pid": row.pid if row else None, "age_s": age_s})
+    running = "is still open" if age_s is None else f"has been open for {age_s:.0f} s"
+    return ChangesHeldUp(
+        f"changes are listed once every transaction has ended that began before: the oldest one, of any tenant or "
+        f"database of this Postgres cluster, {running}; try again after it, or see pg_stat_activity",
+        dependency="postgres",
+        retry_after_s=1.0,
+        **({} if age_s is None else {"oldest_transaction_s": age_s}),
+    )
+
+
+def _encode(tenant: Tenant, transaction_id: str, seq: int, origin: str) -> str:
+    return encode_token(("ListChanges", tenant.tenant_id), [int(transaction_id), seq, origin])
+
+
+def _decode(tenant: Tenant, place: str) -> dict[str, object]:
+    """Return where a reader is: the transaction, the number in it, and the database that both are of.
 
     Raises:
         InvalidPageToken: it is of another tenant, or none.
     """
-    key = decode_token(("ListChanges", tenant.tenant_id), place, parts=2, field="place")
-    if key is None or not all(type(part) is int and 0 <= part < 2**63 for part in key):
+    query = ("ListChanges", tenant.tenant_id)
+    try:
+        key = decode_token(query, place, parts=3, field="place") or []
+    except InvalidPageToken:
+        # An older release did not say of which database it was.
+        key = [*(decode_token(query, place, parts=2, field="place") or []), ""]
+    *numbers, origin = key
+    if not all(type(part) is int and 0 <= part < 2**63 for part in numbers) or not _is_origin(origin):
         raise InvalidPageToken("place is malformed", field="place")
-    return str(key[0]), key[1]
+    return {"after_transaction_id": str(numbers[0]), "after_seq": numbers[1], "origin": origin}
+
+
+def _is_origin(value: object) -> bool:
+    return (type(value) is str and len(value) <= _ORIGIN_CHARS and value.isalnum()) or value == ""

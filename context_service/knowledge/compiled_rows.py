@@ -45,10 +45,20 @@ SET compile_id = %(compile_id)s, trouble = t.trouble
 FROM json_to_recordset(%(troubles)s::json) t (page_id uuid, trouble text)
 WHERE p.tenant_id = %(tenant_id)s AND p.page_id = t.page_id
 """
+# Pages that this compile did not come by: of its own audience each, of others those of nodes that it has not seen.
 _UNSEEN = """
-UPDATE context.compiled_page p SET trouble = %(trouble)s
-WHERE p.tenant_id = %(tenant_id)s AND p.definition_name = %(definition_name)s AND p.audience_id = %(audience_id)s
-    AND p.compile_id <> %(compile_id)s AND p.trouble = ''
+SELECT p.page_id, p.node_id, p.audience_id FROM context.compiled_page p
+WHERE p.tenant_id = %(tenant_id)s AND p.definition_name COLLATE "C" = %(definition_name)s AND p.page_id > %(after)s
+    AND p.compile_id <> %(compile_id)s
+    AND (
+        p.audience_id = %(audience_id)s
+        OR NOT EXISTS (
+            SELECT FROM context.compiled_page made
+            WHERE made.tenant_id = p.tenant_id AND made.node_id = p.node_id AND made.compile_id = %(compile_id)s
+        )
+    )
+ORDER BY p.page_id
+LIMIT %(count)s
 """
 _PUT_PAGES = """
 INSERT INTO context.compiled_page AS p (
@@ -215,7 +225,7 @@ UPDATE context.facet f SET passage_count = n.passage_count
 FROM json_to_recordset(%(counts)s::json) n (seq bigint, passage_count integer)
 WHERE f.tenant_id = %(tenant_id)s AND f.seq = n.seq
 """
-_FIRST = UUID(int=0)
+FIRST = UUID(int=0)  # before all ids of pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +236,14 @@ class Tally:
     unchanged: int
     removed: int
     failed: int
+
+
+class Unseen(NamedTuple):
+    """A page whose node a compile of all nodes did not come by."""
+
+    page_id: UUID
+    node_id: UUID
+    audience_id: UUID
 
 
 class Saying(NamedTuple):
@@ -479,17 +497,25 @@ class CompiledRows:
         return [row.page_id for row in await transaction.query(_NOT_APPROVED, named)]
 
     async def unseen(
-        self, transaction: Transaction, definition_name: str, audience: Audience, compile_id: UUID, *, trouble: str
-    ) -> None:
-        """Say of the pages of a definition that a compile of all nodes did not come to, what may be the matter."""
+        self,
+        principal: Principal,
+        definition_name: str,
+        audience: Audience,
+        compile_id: UUID,
+        *,
+        after: UUID,
+        count: int,
+    ) -> list[Unseen]:
+        """Return pages of a definition that a compile of all nodes did not come by, after an id, `count` at most."""
         named = {
-            "tenant_id": transaction.tenant_id,
+            "tenant_id": principal.tenant_id,
             "definition_name": definition_name,
             "audience_id": audience.id,
             "compile_id": compile_id,
-            "trouble": trouble,
+            "after": after,
+            "count": count,
         }
-        await transaction.query(_UNSEEN, named)
+        return [Unseen(*row) for row in await self._database.of(principal).query(_UNSEEN, named)]
 
     async def dependent(
         self, principal: Principal, audience: Audience, touched: Mapping[str, int]
@@ -546,7 +572,7 @@ class CompiledRows:
         count: int,
     ) -> list[KeptPage]:
         """Return pages by the name of their definition, from behind one on, without their facets."""
-        after_name, after_id = after or ("", _FIRST)
+        after_name, after_id = after or ("", FIRST)
         named = {
             "tenant_id": principal.tenant_id,
             "definition_name": definition_name,

@@ -3,7 +3,11 @@
 What changed is read in the order of the list of changes, and how far that is goes into the database once it is dealt
 with: whatever ends a compile, the next one goes on, and does again at most what was under way. Before changes are
 listed, a definition that was not compiled in its approved version is compiled of all nodes; what changes meanwhile is
-listed behind that.
+listed after that.
+
+A compile of all nodes asks the Entity Service for the nodes of pages that it did not come by, and removes the pages of
+those that are gone. A node never changes its graph or its agent bundle, and a page has those of its node: so a caller
+who sees the page would see the node, if it were still there.
 """
 
 from __future__ import annotations
@@ -15,16 +19,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
+from uuid import UUID
 
 from context_service.graph import EntityGraph, GraphChange, WholeNode
 from context_service.knowledge.compile_states import CompileStates, Reached
 from context_service.knowledge.compiled import Audience, Compiled, Counts
-from context_service.knowledge.compiled_rows import CompiledRows, Tally
+from context_service.knowledge.compiled_rows import FIRST, CompiledRows, Tally, Unseen
 from context_service.knowledge.definition import CompiledDefinition, Definition
 from context_service.knowledge.definition_rows import DefinitionRows
 from context_service.knowledge.definitions import Definitions, no_definition
 from context_service.knowledge.making import EDGES_IN, EDGES_OUT, NODE, PROBLEMS_MAX, Made, PageMaking, Problem
-from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextKeepError, InvalidArgument, NodeNotFound
+from contextkeep.errors import (
+    ChangesExpired,
+    ChangesNotStarted,
+    ContextKeepError,
+    InvalidArgument,
+    InvalidPageToken,
+    NodeNotFound,
+)
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Transaction
@@ -34,8 +46,6 @@ BATCH_BYTES = 4 * 1024 * 1024  # about, of a transaction
 AT_ONCE = 4  # that are made
 DROPPED = 200  # pages of a transaction that removes them
 NODES_MAX = 1_000  # that a caller names
-
-UNSEEN = "the last compile of all nodes did not see its node"
 
 _T = TypeVar("_T")
 
@@ -179,13 +189,15 @@ class Compiling:
             for node_id in some:
                 if node_id not in seen:
                     _note(run, [Problem("", node_id, "no node that the caller sees has this id")])
+            if gone := [node_id for node_id in some if node_id not in seen]:
+                await self._remove(run, gone)
             pairs = [(one, node) for node in nodes for one in run.ready.values() if _is_of(one, node)]
             await self._batch(run, pairs)
             yield
 
     async def _whole(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
         """Compile the pages of all nodes of a definition."""
-        name = run.counts.definition_name = one.definition.name
+        run.counts.definition_name = one.definition.name
         coming = asyncio.create_task(self._next(one, ""))
         try:
             while True:  # while some pages are written, the next ones are made
@@ -202,12 +214,39 @@ class Compiling:
             if not coming.cancelled():
                 coming.exception()  # asked for, or asyncio would log it
 
-        async def work(transaction: Transaction) -> None:
-            await self._states.keep(transaction, run.audience, run.counts.compile_id)
-            await self._rows.unseen(transaction, name, run.audience, run.counts.compile_id, trouble=UNSEEN)
-
-        await self._database.of(run.principal).transaction(work)
+        async with aclosing(self._unseen(run, one)) as steps:
+            async for _ in steps:
+                yield
         run.counts.definition_name = ""
+
+    async def _unseen(self, run: _Run, one: _Ready) -> AsyncGenerator[None, None]:
+        """Ask for the nodes of pages that a compile of all nodes did not come by; remove the pages of those gone."""
+        after = FIRST
+        while pages := await self._rows.unseen(
+            run.principal, one.definition.name, run.audience, run.counts.compile_id, after=after, count=DROPPED
+        ):
+            after = pages[-1].page_id
+            for some in _portions(pages, BATCH):
+                await self._ask_for(run, one, some)
+                yield
+
+    async def _ask_for(self, run: _Run, one: _Ready, pages: Sequence[Unseen]) -> None:
+        """Remove the pages of nodes that are gone, and those that this audience has of nodes of another type.
+
+        Its other pages are of nodes that were archived, or written meanwhile: they are compiled.
+        """
+        node_ids = list(dict.fromkeys(str(page.node_id) for page in pages))
+        nodes = {node.node_id: node for node in await self._graph.nodes(node_ids)}
+        if gone := [node_id for node_id in node_ids if node_id not in nodes]:
+            await self._remove(run, gone)
+        own = [
+            (page.page_id, nodes[str(page.node_id)])
+            for page in pages
+            if page.audience_id == run.audience.id and str(page.node_id) in nodes
+        ]
+        if others := [page_id for page_id, node in own if not _is_of(one, node)]:
+            await self._drop(run, others)
+        await self._batch(run, [(one, node) for _, node in own if _is_of(one, node)])
 
     async def _changed(self, run: _Run, reached: Reached) -> AsyncGenerator[None, None]:
         """Compile what changed since the last time, and all of what was not compiled yet."""
@@ -244,7 +283,7 @@ class Compiling:
             if reached.place:
                 await self._graph.changes(reached.place)
                 return reached.place, dict(reached.definitions)
-        except (ChangesExpired, ChangesNotStarted):
+        except (ChangesExpired, ChangesNotStarted, InvalidPageToken):  # a place of another release, or of a restore
             pass
         try:
             return (await self._graph.changes("")).next_place, {}
@@ -295,6 +334,15 @@ class Compiling:
         async def work(transaction: Transaction) -> int:
             await self._states.keep(transaction, run.audience, run.counts.compile_id)
             return await self._rows.drop(transaction, await self._rows.of_nodes(transaction, node_ids))
+
+        run.counts.removed += await self._database.of(run.principal).transaction(work)
+
+    async def _drop(self, run: _Run, page_ids: Sequence[UUID]) -> None:
+        """Remove pages."""
+
+        async def work(transaction: Transaction) -> int:
+            await self._states.keep(transaction, run.audience, run.counts.compile_id)
+            return await self._rows.drop(transaction, page_ids)
 
         run.counts.removed += await self._database.of(run.principal).transaction(work)
 

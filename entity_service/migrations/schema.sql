@@ -194,6 +194,28 @@ $$;
 
 ALTER FUNCTION entity.bound_edges() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION entity.change_origin() RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    cluster text := '';
+BEGIN
+    BEGIN
+        SELECT s.system_identifier::text INTO cluster FROM pg_control_system() s;
+    EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
+        NULL;
+    END;
+    RETURN left(md5(concat_ws('/',
+        cluster,
+        left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),
+        (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()),
+        'entity.change'::regclass::oid
+    )), 16);
+END
+$$;
+
+ALTER FUNCTION entity.change_origin() OWNER TO contextkeep_owner;
+
 CREATE FUNCTION entity.document_bytes(document jsonb) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (pg_column_compression(document) IS NULL) THEN pg_column_size(document) ELSE pg_column_size((document #> '{}'::text[])) END;
@@ -525,7 +547,8 @@ CREATE TABLE entity.change_feed (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     started_below xid8,
     forgotten_transaction_id xid8 DEFAULT '0'::xid8 NOT NULL,
-    forgotten_seq bigint DEFAULT 0 NOT NULL
+    forgotten_seq bigint DEFAULT 0 NOT NULL,
+    origin text DEFAULT entity.change_origin() NOT NULL
 );
 
 ALTER TABLE entity.change_feed OWNER TO contextkeep_owner;

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,17 +23,23 @@ from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.fsck import Problem
 from contextkeep import AsyncContextClient, AsyncEntityClient
-from contextkeep.errors import ContextNotFound, DataLoss, NodeNotFound
+from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextNotFound, DataLoss, NodeNotFound
 from entity_service.settings import Settings as EntitySettings
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.erased import Erased, Replayed, read
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.conftest import Urls
+from tests.databases import in_memory
 
 # Of somebody who is not here, and of a tenant that is not.
 NOBODYS = Erased(tenant_id=DEFAULT_TENANT_ID, erasure_id=uuid.UUID(int=7), subject_sha256=bytes(32))
 ELSEWHERE = replace(NOBODYS, tenant_id=uuid.UUID(int=8))
+RULES = {
+    "node_type": "Customer",
+    "title": "entity.name",
+    "facets": [{"slug": "state", "heading": "State", "kind": "operational", "text": "entity.data.text"}],
+}
 CONTENT = b"exists nowhere else" * 1000
 
 
@@ -221,3 +227,83 @@ async def erased(context: AsyncContextClient, user_id: str) -> str:
             await asyncio.sleep(0.1)
             erasure = await context.get_subject_erasure(erasure.erasure_id)
     return erasure.erasure_id
+
+
+async def test_a_restore_into_a_younger_cluster_goes_on_with_contexts_windows_memories_and_pages(
+    postgres: EmbeddedPostgres, urls: Urls, tmp_path: Path
+):
+    """Transactions have lower ids there than the changes that the dump brings, and pages are older than the graph."""
+    blobs, dump = tmp_path / "blobs", tmp_path / "contextkeep.dump"
+    scopes = ["read", "write", "admin", "compile"]
+    key = KeyAdministration(urls.admin).create(NewKey(tenant="default", subject="admin", user_id="ada", scopes=scopes))
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        connection.execute("SET synchronous_commit = off")
+        connection.execute("DO $$ BEGIN FOR i IN 1..20000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
+    async with clients(urls.service, blobs, key) as (context, graph):
+        put = await context.put_definition("customer", RULES)
+        await context.approve_definition("customer", put.version)
+        before, after, kept = [
+            (await graph.create_node("Customer", name=name, data={"text": f"{name} pays late"})).id
+            for name in ("Before", "After", "Kept")
+        ]
+        late = {"After pays late", "Before pays late", "Kept pays late"}
+        await compiled_until(context, late)
+        sent = await context.send_message("The lighthouse lamps are due in May")
+        window = await context.open_window(sent.context_id, "gpt-5", goal="answer")
+        packed = await context.pack(window.window_id)
+        await context.retain_memory("Ada prefers tea")
+        place = (await graph.list_changes("")).next_place
+        await graph.delete_node(before)  # no compile hears of it before the dump
+        await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
+
+    with in_memory(postgres.version) as younger:
+        async with restored(younger, dump) as again, clients(again[SERVICE_ROLE], blobs, key) as (context, graph):
+            with psycopg.connect(again["postgres"]) as own:
+                row = own.execute("SELECT min(transaction_id) > pg_current_xact_id() FROM entity.change").fetchone()
+            assert row == (True,)
+            with pytest.raises(ChangesExpired):
+                await graph.list_changes(place)
+            assert await found(context) == late
+            await compiled_until(context, late - {"Before pays late"})
+            await settled(graph)  # without `StartChanges`
+            await compiled_until(context, late - {"Before pays late"})
+            await graph.update_node_data(kept, {"text": "Kept pays early"})
+            await graph.delete_node(after)
+            assert await compiled_until(context, {"Kept pays early"}) == 1  # what changed, and no more
+
+            assert (await context.pack(window.window_id)).messages_json == packed.messages_json
+            later = await context.send_message("And the foghorn in June", sent.context_id)
+            assert later.seq == sent.seq + 1
+            assert "foghorn" in (await context.pack(window.window_id)).messages_json
+            recalled = await context.recall(sent.context_id, "When are the lighthouse lamps due?")
+            assert "in May" in recalled.prompt_text
+            assert [one.memory.text for one in await context.recall_memories("tea")] == ["Ada prefers tea"]
+            await context.retain_memory("Ada prefers coffee")
+            assert len(await context.recall_memories("Ada prefers")) == 2
+
+
+async def compiled_until(context: AsyncContextClient, expected: set[str]) -> int:
+    """Compile until pages say what is expected, as changes are listed once older writes have ended; count the nodes."""
+    nodes_read = 0
+    async with asyncio.timeout(30):
+        while True:
+            nodes_read += [one async for one in context.compile_pages()][-1].nodes_read
+            if await found(context) == expected:
+                return nodes_read
+            await asyncio.sleep(0.05)
+
+
+async def settled(graph: AsyncEntityClient) -> None:
+    """Wait until changes are listed: whatever ran when the list began has ended."""
+    async with asyncio.timeout(30):
+        while True:
+            with suppress(ChangesNotStarted):
+                await graph.list_changes("")
+                return
+            await asyncio.sleep(0.05)
+
+
+async def found(context: AsyncContextClient) -> set[str]:
+    """Return what compiled pages say of how customers pay."""
+    answer = await context.query_context("who pays early or late?", provider_ids=["brain"])
+    return {one.snippet for one in answer.hits}

@@ -140,10 +140,10 @@ def test_only_the_migration_has_the_owners_password():
     assert with_owner == ["migrate"]
 
 
-def test_nothing_is_compiled_unless_somebody_says_so():
+def test_pages_are_compiled_more_often_than_changes_are_forgotten():
     (job,) = (document["spec"] for document in documents() if document["kind"] == "CronJob")
 
-    assert (job["suspend"], job["concurrencyPolicy"]) == (True, "Forbid")
+    assert (job.get("suspend", False), job["schedule"], job["concurrencyPolicy"]) == (False, "*/10 * * * *", "Forbid")
     (container,) = job["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert container["command"][:3] == ["contextkeep", "knowledge", "compile"]
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import grpc
 import psycopg
 import pytest
 
@@ -17,11 +18,11 @@ import entity_service.app
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import (
     ChangesExpired,
+    ChangesHeldUp,
     ChangesNotStarted,
     InvalidPageToken,
     NodeNotFound,
     PermissionDenied,
-    Unavailable,
 )
 from entity_service import change_feed
 from entity_service.change_feed import ChangeQuery, ChangeSweep
@@ -30,7 +31,7 @@ from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
-from tests.errors import refused
+from tests.errors import raised, refused
 
 CHANGED, REMOVED = pb.CHANGE_KIND_CHANGED, pb.CHANGE_KIND_REMOVED
 AGE = "UPDATE entity.change SET changed_at = changed_at - interval '8 days' WHERE id = ANY (%s::uuid[])"
@@ -245,7 +246,7 @@ async def test_without_a_feed_writes_keep_nothing(graph: Graph, others: Graph, d
     a = (await graph.write(node(), node())).nodes[0].id
     await graph.DeleteNode(pb.DeleteNodeRequest(node_id=a))
 
-    for place in ("", place_of(DEFAULT_TENANT_ID, 3, 0)):
+    for place in ("", encode_token(("ListChanges", DEFAULT_TENANT_ID), [3, 0, "abc"])):
         async with refused(ChangesNotStarted):
             await page(graph, place)
     assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
@@ -270,8 +271,14 @@ async def test_starting_waits_for_who_began_to_write_before(graph: Graph, urls: 
 async def test_starting_gives_up_and_is_begun_again(graph: Graph, urls: Urls, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(change_feed, "_SETTLE_S", 0.1)
     async with held_open(urls, new_id()) as connection:
-        async with refused(Unavailable):
+        with pytest.raises(grpc.RpcError) as failure:
             await started(graph)
+        error = raised(failure.value)
+        assert type(error) is ChangesHeldUp
+        assert float(error.metadata["oldest_transaction_s"]) > 0
+        assert "the oldest one, of any tenant or database of this Postgres cluster, has been open for 0 s" in str(error)
+        async with refused(ChangesNotStarted):
+            await page(graph, "")
         await graph.write(node())  # during it
         await connection.commit()
 
@@ -373,8 +380,11 @@ async def test_a_place_outlives_the_service(graph: Graph, entity_settings, calle
     await tells(graph, place, [(a, CHANGED), (b, CHANGED)])
 
 
-def place_of(tenant_id: object, transaction_id: int, seq: int) -> str:
-    return encode_token(("ListChanges", tenant_id), [transaction_id, seq])
+async def place_of(graph: Graph, transaction_id: int, seq: int) -> str:
+    """A place that nobody was given, of this database."""
+    key = decode_token(("ListChanges", graph.tenant_id), await started(graph), parts=3)
+    assert key
+    return encode_token(("ListChanges", graph.tenant_id), [transaction_id, seq, key[2]])
 
 
 async def test_what_is_too_old_is_forgotten_and_says_so(graph: Graph, others: Graph, database: Database, urls: Urls):
@@ -440,22 +450,58 @@ async def test_what_may_still_be_joined_by_a_late_commit_is_not_forgotten(graph:
     await tells(graph, place, [(late, CHANGED), (a, CHANGED), (b, CHANGED)])
 
 
-async def test_places_of_a_database_that_was_put_back_are_expired(graph: Graph, urls: Urls):
-    """Its transactions begin with lower ids then: what comes now would stand before the place."""
+@pytest.mark.parametrize("of", ["origin = 'elsewhere'", "started_below = '999999999'"])
+async def test_a_feed_that_was_restored_starts_again_by_itself(graph: Graph, urls: Urls, database: Database, of: str):
+    """Its order means nothing in another cluster: the changes that came with it go, and its places are expired."""
     place = await started(graph)
-    transaction_id, seq = decode_token(("ListChanges", DEFAULT_TENANT_ID), place, parts=2) or (0, 0)
-    async with refused(ChangesExpired):
-        await page(graph, place_of(DEFAULT_TENANT_ID, transaction_id + 10**6, seq))
-
+    await graph.write(*[node() for _ in range(5)])
+    assert len((await page(graph, place)).changes) == 5
     with psycopg.connect(urls.superuser, autocommit=True) as connection:
-        connection.execute("UPDATE entity.change_feed SET started_below = '999999999'")
+        connection.execute(f"UPDATE entity.change_feed SET {of}, forgotten_transaction_id = '999999999'")
+        connection.execute("UPDATE entity.change SET transaction_id = '888888888'")
+
     async with refused(ChangesExpired):
         await page(graph, place)
-    async with refused(ChangesNotStarted):
-        await page(graph, "")
-    again = await started(graph)
+    assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
+    again = (await settled(graph)).next_place
     await graph.write(node(id=(a := new_id())))
     await tells(graph, again, [(a, CHANGED)])
+    await tells(graph, await started(graph), [])
+
+
+async def settled(graph: Graph) -> pb.ListChangesResponse:
+    """Ask for a place until nothing runs any more that began before the feed did."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await page(graph, "")
+            except grpc.aio.AioRpcError as error:
+                assert "open" in str(error.details()), error
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("others_place", ["elsewhere", ""])
+async def test_a_place_of_another_database_is_expired(graph: Graph, others_place: str):
+    place = await started(graph)
+    transaction_id, seq, _ = decode_token(("ListChanges", graph.tenant_id), place, parts=3) or (0, 0, "")
+    key = [transaction_id, seq, others_place] if others_place else [transaction_id, seq]  # as an older release gave it
+    async with refused(ChangesExpired):
+        await page(graph, encode_token(("ListChanges", graph.tenant_id), key))
+    async with refused(ChangesExpired):
+        await page(graph, await place_of(graph, transaction_id + 10**6, seq))
+    assert not (await page(graph, place)).changes
+
+
+async def test_the_sweep_starts_a_restored_feed_again(graph: Graph, urls: Urls, database: Database, monkeypatch):
+    monkeypatch.setattr(change_feed, "SWEPT_ROWS", 3)  # several statements
+    await started(graph)
+    await graph.write(*[node() for _ in range(10)])
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        connection.execute("UPDATE entity.change_feed SET origin = 'elsewhere'")
+    sweep = ChangeSweep(database, kept=timedelta(days=7), kept_max=1000)
+    await asyncio.gather(sweep.once(), sweep.once())
+    assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
+    await settled(graph)
 
 
 @pytest.mark.parametrize("place", ["x", "\n", "é", "A" * 5000])
@@ -464,7 +510,9 @@ async def test_a_malformed_place_is_refused(graph: Graph, place: str):
         await page(graph, place)
 
 
-@pytest.mark.parametrize("key", [[-1, 0], [2**63, 0], [1.5, 0], ["1", 0], [1, None], [True, 0], [1, 2**63]])
+@pytest.mark.parametrize(
+    "key", [[-1, 0], [2**63, 0], [1.5, 0], ["1", 0], [1, None], [True, 0], [1, 2**63], [1, 2, 3], [1, 2, "x y"]]
+)
 async def test_a_made_up_place_is_refused(graph: Graph, key: list[object]):
     async with refused(InvalidPageToken, violations=["place"]):
         await page(graph, encode_token(("ListChanges", graph.tenant_id), key))
@@ -474,7 +522,7 @@ async def test_a_page_is_read_off_the_key(graph: Graph, database: Database):
     """Whatever was kept before and behind it: row-level security leaves the index usable."""
     await started(graph)
     tenant = database.tenant(DEFAULT_TENANT_ID)
-    after = {"after_transaction_id": "5", "after_seq": 0}
+    after = {"after_transaction_id": "5", "after_seq": 0, "origin": ""}
     parameters = {"tenant_id": DEFAULT_TENANT_ID, "rows": 100, **after}
     await graph.write(*[node() for _ in range(2000)])
     plan = "\n".join(row[0] for row in await tenant.query("EXPLAIN " + change_feed._PAGE, parameters))

@@ -622,7 +622,7 @@ class RangePastEnd(OutOfRange):
 
 
 class ChangesExpired(OutOfRange):
-    """Changes behind the place are forgotten. Take a new place, then read everything anew."""
+    """Changes after the place are forgotten, or the database was restored. Take a new place, then read everything."""
 
     reason = "CHANGES_EXPIRED"
 
@@ -768,6 +768,12 @@ class Overloaded(Unavailable):
     """All database connections are busy; `retry_after_s` says when to try again."""
 
     reason = "OVERLOADED"
+
+
+class ChangesHeldUp(Unavailable):
+    """The list of changes waits for a transaction that began before it; `oldest_transaction_s` says how old it is."""
+
+    reason = "CHANGES_HELD_UP"
 
 
 class DeadlineExceeded(ContextKeepError):

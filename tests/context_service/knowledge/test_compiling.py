@@ -201,11 +201,10 @@ async def test_an_archived_node_comes_back(world: World):
 
 
 async def test_a_removed_node_takes_its_page_away_and_not_being_seen_does_not(world: World):
-    kept = await world.node("Customer", "Orrery", text="Pays late", agent_bundle_id="sales")
+    await world.node("Customer", "Orrery", text="Pays late", agent_bundle_id="sales")
     gone = await world.node("Customer", "Zeta", text="Pays early", agent_bundle_id="sales")
     await world.approve("customer", rules())
     await compiled(world)
-    page = await the_page(world, kept)
     # One that sees neither of them compiles all anew.
     other = world.of(agent_bundle_id="law")
     assert (await compiled(other)).pages_removed == 0
@@ -214,11 +213,58 @@ async def test_a_removed_node_takes_its_page_away_and_not_being_seen_does_not(wo
     assert (await compiled(world)).pages_removed == 1
     assert await titles(world) == ["Orrery"]
     assert await hits(world, "early") == []
-    # Changes are forgotten: what is not seen stays, and says so.
-    await world.graph.delete_node(kept)
+
+
+async def test_where_changes_are_forgotten_a_compile_of_all_nodes_removes_the_pages_of_those_gone(world: World):
+    """It asks for each node that it did not see, in portions; a key that never saw a node removes no page of it."""
+    gone = [await world.node("Customer", f"gone {n}", agent_bundle_id="sales") for n in range(compiling.BATCH + 1)]
+    await world.node("Customer", "Orrery", agent_bundle_id="sales")
+    archived = await world.node("Customer", "Archived", agent_bundle_id="sales")
+    secret = await world.node("Customer", "Secret", agent_bundle_id="law")
+    retyped = rules(node_type="Ticket")
+    await world.node("Ticket", "T", agent_bundle_id="sales")
+    await world.approve("customer", rules())
+    await world.approve("ticket", retyped)
+    sales = world.of(agent_bundle_id="sales")
+    await compiled(world)
+    await compiled(sales)
+    assert await rows(sales) == await rows(world)
+    for node in (*gone, secret):
+        await world.graph.delete_node(node)
+    await world.graph.archive_node(archived)
+    # The type of a definition's nodes is another one: its pages are of none of them.
+    await world.approve("ticket", rules(node_type="Incident"))
     await expire(world)
-    assert (await compiled(world)).pages_removed == 0
-    assert (await world.context.get_compiled_page(page.page_id)).stale == (compiling.UNSEEN,)
+
+    # `secret` is gone as well, but this key never saw it. What it sees goes, whoever compiled it.
+    done = await compiled(sales)
+    assert done.pages_removed == 2 * len(gone) + 2
+    assert await titles(world) == ["Archived", "Orrery", "Orrery", "Secret", "T"]
+    assert (await compiled(world)).pages_removed == 3
+    assert await titles(world) == ["Orrery", "Orrery"]
+    await verify(world)
+
+
+async def test_a_compile_of_a_node_that_is_gone_removes_its_pages(world: World):
+    node = await world.node("Customer", "Orrery", text="x")
+    await world.approve("customer", rules())
+    await compiled(world)
+    await world.graph.delete_node(node)
+
+    done = await compiled(world, node_ids=[node])
+
+    assert (done.pages_removed, [one.node_id for one in done.problems]) == (1, [node])
+    assert await rows(world) == [0, 0, 0, 0]
+
+
+async def test_a_place_of_another_release_is_taken_for_an_expired_one(world: World):
+    await world.node("Customer", "Orrery", text="x")
+    await world.approve("customer", rules())
+    await compiled(world)
+    door = world.stack.database.tenant(world.principal.tenant_id)
+    await door.query("UPDATE context.compile_state SET place = 'AAAA' WHERE tenant_id = %s", (door.tenant_id,))
+    assert (await compiled(world)).nodes_read == 1
+    assert (await compiled(world)).nodes_read == 0
 
 
 async def expire(world: World) -> None:

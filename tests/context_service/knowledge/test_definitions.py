@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
 import pytest
 
 from context_service.knowledge import definition, making
 from contextkeep.errors import (
+    ChangesHeldUp,
     ChangesNotStarted,
     ContextKeepError,
     DefinitionNotFound,
@@ -20,6 +22,7 @@ from contextkeep.errors import (
     PermissionDenied,
     RequestIdReused,
 )
+from entity_service import change_feed
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
 from tests.context_service.knowledge.graphs import BELOW, Stack, World, any_tenant, facet, rules
@@ -97,6 +100,17 @@ async def test_the_first_approval_has_changes_kept_and_a_draft_does_not(world: W
         await world.graph.list_changes("")
     await world.context.approve_definition("customer", 1)
     assert (await world.graph.list_changes("")).next_place
+
+
+async def test_an_approval_that_waits_for_an_older_transaction_says_so(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(change_feed, "_SETTLE_S", 0.1)
+    await world.context.put_definition("customer", rules())
+    async with await psycopg.AsyncConnection.connect(world.stack.urls.superuser) as elsewhere:
+        await elsewhere.execute("SELECT pg_current_xact_id()")
+        with pytest.raises(ChangesHeldUp, match="Postgres cluster") as held_up:
+            await world.context.approve_definition("customer", 1)
+    assert held_up.value.metadata["dependency"] == "postgres"
+    await world.context.approve_definition("customer", 1)
 
 
 async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world: World):

@@ -121,7 +121,7 @@ export abstract class GraphCalls extends EdgeCalls {
    * Keep what changes from now on, and return the place from which `listChanges` tells it. Whoever reads all that it wants after
    * this, and then lists from the place, misses nothing. A repeat returns the place that is reached by then. Needs the scope `admin`.
    *
-   * @throws Unavailable A write that began before is under way for too long.
+   * @throws ChangesHeldUp A transaction that began before is open for too long.
    */
   async startChanges(options: CallOptions = {}): Promise<string> {
     return (await this.call(graph.startChanges, {}, options)).place;

@@ -458,7 +458,7 @@ export class RangePastEnd extends OutOfRange {
   static override readonly reason: string = "RANGE_PAST_END";
 }
 
-/** Changes behind the place are forgotten. Take a new place, then read everything anew. */
+/** Changes after the place are forgotten, or the database was restored. Take a new place, then read everything. */
 export class ChangesExpired extends OutOfRange {
   static override readonly reason: string = "CHANGES_EXPIRED";
 }
@@ -560,6 +560,11 @@ export class Unavailable extends ContextKeepError {
 /** All database connections are busy; `retry_after_s` says when to try again. */
 export class Overloaded extends Unavailable {
   static override readonly reason: string = "OVERLOADED";
+}
+
+/** The list of changes waits for a transaction that began before it; `oldest_transaction_s` says how old it is. */
+export class ChangesHeldUp extends Unavailable {
+  static override readonly reason: string = "CHANGES_HELD_UP";
 }
 
 /** The call's time was up. */

@@ -112,7 +112,7 @@ class GraphCalls(AsyncClient):
 
         Raises:
             PermissionDenied: the key lacks the scope; or it is bound, and nothing is kept yet.
-            Unavailable: a write that began before is under way for too long.
+            ChangesHeldUp: a transaction that began before is open for too long; `oldest_transaction_s` in the metadata.
         """
         answer: graph_pb.StartChangesResponse = await self.call(
             "StartChanges", graph_pb.StartChangesRequest(), timeout_s=timeout_s

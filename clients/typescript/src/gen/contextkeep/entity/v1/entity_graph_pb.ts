@@ -3860,8 +3860,8 @@ export const EntityGraph: GenService<{
    * all that it wants after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the
    * place that is reached by then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
    *
-   * Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), UNAVAILABLE (a write that began before is
-   * under way for over five seconds: try again).
+   * Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), CHANGES_HELD_UP (a transaction that began
+   * before, of any tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.StartChanges
    */
@@ -3882,9 +3882,12 @@ export const EntityGraph: GenService<{
    * Kept for 7 days, and 1,000,000 of a tenant, unless the service is set otherwise. Places outlive restarts, and count for
    * every key of the tenant. A bound key is told of what it sees; of an edge, both nodes count.
    *
-   * Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or has not answered yet), CHANGES_EXPIRED (changes behind the
-   * place are forgotten, or the database was put back from a copy: take a new place, then read everything anew),
-   * INVALID_PAGE_TOKEN (`place`).
+   * After a restore, a failover, or a move of the tenant into another database the list starts again by itself: places from
+   * before are CHANGES_EXPIRED.
+   *
+   * Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or it waits for a transaction that began before),
+   * CHANGES_EXPIRED (changes after the place are forgotten, or the place is from before a restore: take a new place, then
+   * read everything again), INVALID_PAGE_TOKEN (`place`).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListChanges
    */
