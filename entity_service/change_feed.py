@@ -268,8 +268,8 @@ class ChangeFeed:
         read = found[: query.page_size]
         has_more = len(found) > len(read)
         last = read[-1] if has_more else None
-        reached = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
-        return ChangePage(_merged(read), _encode(tenant, *reached, rows[0].origin), has_more)
+        transaction_id, number = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
+        return ChangePage(_merged(read), _encode(tenant, transaction_id, number, rows[0].origin), has_more)
 
     async def _feed(self, tenant: Tenant) -> Row | None:
         """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
@@ -359,24 +359,30 @@ def _expired() -> ChangesExpired:
 
 
 async def _starting(tenant: Tenant) -> ChangesNotStarted:
-    """Return the error of a list that is started, and waits for writes that began before."""
-    held_up = await _held_up(tenant)
-    return ChangesNotStarted(held_up.message, **held_up.metadata)
+    """Return the error of a list that was started, and waits for writes that began before."""
+    age_s = await _oldest_s(tenant)
+    return ChangesNotStarted(_waits_for(age_s), oldest_transaction_s=age_s)
 
 
 async def _held_up(tenant: Tenant) -> ChangesHeldUp:
-    """Return the error that says for how long the oldest transaction has run, and log which one it is."""
+    """Return the error of a start that waits for writes that began before."""
+    age_s = await _oldest_s(tenant)
+    return ChangesHeldUp(_waits_for(age_s), dependency="postgres", retry_after_s=1.0, oldest_transaction_s=age_s)
+
+
+async def _oldest_s(tenant: Tenant) -> float:
+    """Return how long the oldest transaction has been open, and log which one it is; 0: Postgres does not show it."""
     oldest = await tenant.query(_OLDEST)
-    row = oldest[0] if oldest else None
-    age_s = round(row.age_s, 1) if row and row.age_s is not None else None
-    _log.warning("changes held up", extra={"pid": row.pid if row else None, "age_s": age_s})
-    running = "is still open" if age_s is None else f"has been open for {age_s:.0f} s"
-    return ChangesHeldUp(
-        f"changes are listed once every transaction has ended that began before: the oldest one, of any tenant or "
-        f"database of this Postgres cluster, {running}; try again after it, or see pg_stat_activity",
-        dependency="postgres",
-        retry_after_s=1.0,
-        **({} if age_s is None else {"oldest_transaction_s": age_s}),
+    pid, age_s = oldest[0] if oldest else (None, None)
+    _log.warning("changes held up", extra={"pid": pid, "age_s": age_s})
+    return round(age_s or 0.0, 1)
+
+
+def _waits_for(age_s: float) -> str:
+    return (
+        "changes are listed once every transaction has ended that began before: the oldest one, of any tenant or "
+        f"database of this Postgres cluster, {f'has been open for {age_s:.0f} s' if age_s else 'is still open'}; try "
+        "again after it, or see pg_stat_activity"
     )
 
 
