@@ -337,6 +337,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.context_service_port,
             drain_s=settings.drain_s,
             connection_age_s=settings.connection_age_s,
+            connections_max=settings.connections_max,
             tls=tls.files_of(settings),
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
@@ -1068,6 +1069,7 @@ def _mcp_alone(settings: Settings, models: Mcp) -> AbstractAsyncContextManager[i
         port=settings.mcp_port or 0,
         origins=door.Origins(frozenset(settings.mcp_allowed_origins), setting="MCP_ALLOWED_ORIGINS", loopback=True),
         limits=settings.call_limits,
+        connections_max=settings.connections_max,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
         resources=http.protected(settings, models.scopes),

@@ -117,6 +117,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.entity_service_port,
             drain_s=settings.drain_s,
             connection_age_s=settings.connection_age_s,
+            connections_max=settings.connections_max,
             tls=tls.files_of(settings),
         )
         limits = limits_of(settings)

@@ -33,7 +33,11 @@ KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
 KEEPALIVE_TIMEOUT_S = 20.0
 PING_INTERVAL_S_MIN = 5.0  # of a caller; ours ping every 30 s while a call is open, others every 10 s
 METADATA_BYTES_MAX = 16 * 1024  # of a call
-STREAMS_MAX = 1000  # calls that one connection may have open, or twice what a process answers; more wait at the caller
+# Calls that one connection may have open. gRPC queues further ones at the caller; our clients open another connection.
+# This also bounds what a flood of resets costs ("rapid reset").
+STREAMS_MAX = 100
+HANDSHAKE_S_MAX = 5.0  # of TLS and HTTP/2
+CONNECTION_GRACE_S = 3600.0  # that calls may go on after their connection takes no new ones: an upload, or a watch
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -64,6 +68,7 @@ class ServerOptions:
     port: int  # 0: any free one
     drain_s: float  # how long running calls may take after SIGTERM
     connection_age_s: float  # how long a connection takes new calls
+    connections_max: int  # at once; further ones are closed
     tls: TlsFiles | None = None  # None: plaintext
 
 
@@ -104,14 +109,17 @@ async def running(
             # Metadata is taken up to here and refused from there; by default grpc refuses it at random from 8 KiB.
             ("grpc.max_metadata_size", METADATA_BYTES_MAX),
             ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
-            # A call counts from its message on: who opens calls and says nothing has none that counts.
-            ("grpc.max_concurrent_streams", max(STREAMS_MAX, 2 * border.places.calls_max)),
+            ("grpc.max_concurrent_streams", STREAMS_MAX),
+            ("grpc.max_allowed_incoming_connections", options.connections_max),
+            ("grpc.server_handshake_timeout_ms", round(HANDSHAKE_S_MAX * 1000)),
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
             # By default grpc hangs up on a caller that pings more than once in five minutes of a silent call.
             ("grpc.http2.min_ping_interval_without_data_ms", round(PING_INTERVAL_S_MIN * 1000)),
-            # Then the client connects again, perhaps to another replica; what is under way finishes on the old one.
+            # Then the client connects again, perhaps to another replica. Calls under way finish on the old connection,
+            # which keeps all that is not read of their answers: by default for ever.
             ("grpc.max_connection_age_ms", int(options.connection_age_s * 1000)),
+            ("grpc.max_connection_age_grace_ms", round(CONNECTION_GRACE_S * 1000)),
             # A peer that vanished without a word is noticed, and its calls end: a stream would wait for it for ever.
             ("grpc.keepalive_time_ms", round(KEEPALIVE_S * 1000)),
             ("grpc.keepalive_timeout_ms", round(KEEPALIVE_TIMEOUT_S * 1000)),

@@ -126,6 +126,9 @@ class ServiceSettings(BaseSettings):
     stream_idle_s: float = Field(
         120.0, gt=0, description="seconds that the caller of a stream may neither send nor read; then it ends"
     )
+    connections_max: int = Field(
+        4000, ge=1, description="connections of a port at once, of 20 KB each; further ones are closed"
+    )
     connection_age_s: float = Field(
         600.0,
         gt=0,

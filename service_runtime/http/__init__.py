@@ -55,6 +55,7 @@ def serving_rpcs(
         port=settings.http_port or 0,
         origins=door.Origins(frozenset(settings.http_origins), setting="HTTP_ORIGINS", loopback=False),
         limits=settings.call_limits,
+        connections_max=settings.connections_max,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
         resources=protected(settings, scopes or {}),

@@ -52,6 +52,7 @@ class HttpOptions:
     port: int  # 0: any free one
     origins: Origins
     limits: CallLimits
+    connections_max: int  # at once; further ones are closed
     drain_s: float
     tls: TlsFiles | None
     resources: Resources | None = None  # None: no issuer's tokens are taken
@@ -159,6 +160,7 @@ def serving(
         _Door(endpoint, options, beside or {}),
         host=options.host,
         port=options.port,
+        connections_max=options.connections_max,
         drain_s=options.drain_s,
         tls=options.tls,
         log=endpoint.log,

@@ -23,11 +23,15 @@ READ_S_MAX = 30.0  # that a caller may not read of what is ready for it
 class _Connection(H11Protocol):
     """Hangs up on who takes too long to say what he wants, or to read his answer: uvicorn waits for ever for both."""
 
+    connections_max: int
     _hanging_up: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         super().connection_made(transport)
+        if len(self.connections) > self.connections_max:
+            transport.abort()
+            return
         self.access_log = False  # a call has its line already; a handler of the root would switch this on
         self._hanging_up = self.loop.call_later(HEAD_S_MAX, transport.abort)
 
@@ -72,7 +76,14 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def listening(
-    app: App, *, host: str, port: int, drain_s: float, tls: TlsFiles | None, log: logging.Logger
+    app: App,
+    *,
+    host: str,
+    port: int,
+    connections_max: int,
+    drain_s: float,
+    tls: TlsFiles | None,
+    log: logging.Logger,
 ) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running requests finish, for `drain_s` at most.
 
@@ -87,7 +98,7 @@ async def listening(
         ws="none",
         proxy_headers=False,
         server_header=False,
-        http=_Connection,
+        http=type("_Connection", (_Connection,), {"connections_max": connections_max}),
         timeout_graceful_shutdown=math.ceil(drain_s),
     )
     config.load()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -38,12 +38,16 @@ class Everybody:
 
 @asynccontextmanager
 async def serving(
-    *servicers: object, callers: Authenticator | None = None, port: int = 0, credentials: Any = None
+    *servicers: object,
+    callers: Authenticator | None = None,
+    port: int = 0,
+    credentials: Any = None,
+    options: Sequence[tuple[str, int]] = (),
 ) -> AsyncIterator[str]:
     """Serve subclasses of generated servicers; yields the address."""
     server = grpc.aio.server(
         interceptors=[Border(callers or Everybody(), limits=ServiceSettings().call_limits, metrics=Metrics())],
-        options=[("grpc.so_reuseport", 0)],
+        options=[("grpc.so_reuseport", 0), *options],
     )
     for servicer in servicers:
         for base, add in _ADD.items():

@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from contextkeep import AsyncEntityClient, EntityClient, retries
+from contextkeep.client import _channels
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
@@ -296,6 +297,28 @@ async def test_the_channel_is_there_for_stubs_of_ones_own(world):
         assert (await world.run(stub.GetNode, pb.GetNodeRequest(node_id=NODE_ID))).node.id == NODE_ID
     with pytest.raises(RuntimeError, match="closed"):
         client.channel()
+
+
+async def test_more_calls_than_a_connection_takes_are_made_at_once(world, monkeypatch):
+    """Core would queue them until one of the others ends, which a watch never does."""
+    monkeypatch.setattr(_channels, "CALLS_OF_CHANNEL_MAX", 2)
+    graph = Graph(delay_s=30)
+    async with serving(graph, options=[("grpc.max_concurrent_streams", 2)]) as address:
+        async with world.entity(address) as client:
+            calls = [asyncio.ensure_future(world.run(client.get_node, NODE_ID)) for _ in range(5)]
+            async with asyncio.timeout(10):
+                while graph.calls < len(calls):
+                    await asyncio.sleep(0.01)
+            await world.run(client.close)
+        await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_a_channel_that_has_room_again_takes_the_next_calls(world, monkeypatch):
+    monkeypatch.setattr(_channels, "CALLS_OF_CHANNEL_MAX", 1)
+    async with serving(Graph(delay_s=0.1)) as address, world.entity(address) as client:
+        for _ in range(3):
+            await asyncio.gather(*(world.run(client.get_node, NODE_ID) for _ in range(2)))
+        assert len(client._connection._channels._opened) == 2
 
 
 @pytest.mark.parametrize("whose", ["client", "call"])

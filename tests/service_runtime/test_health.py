@@ -160,12 +160,16 @@ def test_reflection_is_open_in_development_unless_it_is_said(environment: str, s
     assert settings.reflects_without_key is expected
 
 
-def serving(checks_of: Mapping[str, Sequence[server.Check]]) -> AbstractAsyncContextManager[int]:
+def serving(
+    checks_of: Mapping[str, Sequence[server.Check]], *, connections_max: int = 100
+) -> AbstractAsyncContextManager[int]:
     """Serve nothing but the health of these names, yielding the port."""
     services = [server.Service(full_name=name, add=lambda _: None, checks=of) for name, of in checks_of.items()]
     metrics = Metrics()
     border = Border(ApiKeys({}), limits=ServiceSettings().call_limits, metrics=metrics)
-    options = server.ServerOptions(host="127.0.0.1", port=0, drain_s=0, connection_age_s=600)
+    options = server.ServerOptions(
+        host="127.0.0.1", port=0, drain_s=0, connection_age_s=600, connections_max=connections_max
+    )
     return server.running(services, border, options, metrics)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from contextkeep import AsyncEntityClient
 from contextkeep.client import _base
 from service_runtime import server
+from service_runtime.http.listening import listening
 from tests.service_runtime.test_health import serving
 
 ROOT = Path(__file__).parents[2]
@@ -56,3 +59,48 @@ async def test_a_silent_call_outlives_the_pings_of_our_client(monkeypatch: pytes
                 pass
     # Not UNAVAILABLE. Core sends one ping a second at most, and the fourth would be one too many.
     assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+async def test_connections_over_the_limit_are_closed_until_others_end():
+    async with serving({"one": []}, connections_max=3) as port:
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        assert await is_closed(port)
+        for _, writer in silent:
+            writer.close()
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            await stub.Check(health_pb2.HealthCheckRequest(service="one"), wait_for_ready=True, timeout=20)
+
+
+async def test_a_connection_that_says_nothing_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server, "HANDSHAKE_S_MAX", 0.2)
+    async with serving({"one": []}) as port:
+        assert await is_closed(port)
+
+
+async def test_connections_over_the_limit_of_an_http_port_are_closed():
+    async def app(scope: object, receive: object, send: object) -> None:
+        raise AssertionError("nothing was sent")
+
+    async with listening(
+        app, host="127.0.0.1", port=0, connections_max=1, drain_s=0, tls=None, log=logging.getLogger("test")
+    ) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert await is_closed(port)
+        writer.close()
+
+
+async def is_closed(port: int) -> bool:
+    """Say whether the other side closes a new connection that sends nothing."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(3):
+            while await reader.read(1000):  # its SETTINGS
+                pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    finally:
+        writer.close()
+    return True

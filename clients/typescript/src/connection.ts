@@ -1,5 +1,5 @@
 /**
- * One channel to one service: calls, streams and uploads, with the errors of the services.
+ * The channels to one service: calls, streams and uploads, with the errors of the services.
  *
  * A stream has no total deadline unless one is given. It fails when nothing moves for the idle time; the time that the caller
  * takes with a message, or a source with the next bytes, does not count.
@@ -37,7 +37,17 @@ const CHANNEL_OPTIONS: grpc.ChannelOptions = {
   // While a channel waits to connect again, calls fail at once. The default of 1 s would outlast our retries.
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 5_000,
+  // Each channel connects for itself. By default grpc-js shares connections among the channels of a process.
+  "grpc.use_local_subchannel_pool": 1,
 };
+
+/**
+ * The calls that a channel takes before the client opens another one. Our services take as many on one connection, and queue the
+ * others without telling their callers: a client with that many watches open could not call at all.
+ */
+const CALLS_OF_CHANNEL_MAX = 100;
+/** Channels for many calls at once disconnect so long after their last one. */
+const IDLE_MS = 60_000;
 
 /** Certificates, PEM, where the machine's own list of authorities will not do. */
 export interface TlsOptions {
@@ -68,8 +78,15 @@ const GIVE_UP_MS = 1_000;
 
 type Cancellable = { cancel(): void };
 
+/** A channel, and how many calls are open on it. */
+interface Channel {
+  client: grpc.Client;
+  calls: number;
+}
+
 export class Connection {
-  private readonly client: grpc.Client;
+  private readonly channels: Channel[] = [];
+  private readonly connect: (options: grpc.ChannelOptions) => grpc.Client;
   private readonly underWay = new Set<Cancellable>();
   private closed = false;
 
@@ -83,7 +100,7 @@ export class Connection {
       ? grpc.credentials.createSsl(buffer(tls.rootCertificates), buffer(tls.clientKey), buffer(tls.clientCertificate))
       : grpc.credentials.createInsecure();
     const proxy = isLoopback(address.host) ? { "grpc.enable_http_proxy": 0 } : {};
-    this.client = new grpc.Client(address.target, credentials, { ...CHANNEL_OPTIONS, ...proxy });
+    this.connect = (options) => new grpc.Client(address.target, credentials, { ...CHANNEL_OPTIONS, ...proxy, ...options });
   }
 
   /** Return the answer of one call. */
@@ -97,7 +114,7 @@ export class Connection {
     const span = new ClientSpan(method.name, settings.metadata);
     try {
       return await new Promise((resolve, reject) => {
-        const call = this.client.makeUnaryRequest(
+        const call = watch.client.makeUnaryRequest(
           path(method),
           identity,
           (answer) => fromBinary(method.output, answer),
@@ -126,7 +143,7 @@ export class Connection {
     const watch = this.watched(settings);
     const span = new ClientSpan(method.name, settings.metadata);
     try {
-      const call = this.client.makeServerStreamRequest(
+      const call = watch.client.makeServerStreamRequest(
         path(method),
         identity,
         (answer) => fromBinary(method.output, answer),
@@ -175,7 +192,7 @@ export class Connection {
         };
       });
       answer.catch(() => {}); // awaited below
-      const call = this.client.makeClientStreamRequest(
+      const call = watch.client.makeClientStreamRequest(
         path(method),
         identity,
         (bytes) => fromBinary(method.output, bytes),
@@ -212,17 +229,27 @@ export class Connection {
     }
   }
 
-  /** Close the channel; calls under way end with `Cancelled`. */
+  /** Close the channels; calls under way end with `Cancelled`. */
   close(): void {
     this.closed = true;
     for (const call of this.underWay) call.cancel();
-    this.client.close();
+    for (const channel of this.channels) channel.client.close();
+  }
+
+  /** Return a channel that has room for a call. */
+  private channel(): Channel {
+    let channel = this.channels.find((open) => open.calls < CALLS_OF_CHANNEL_MAX);
+    if (!channel) {
+      channel = { client: this.connect(this.channels.length ? { "grpc.client_idle_timeout_ms": IDLE_MS } : {}), calls: 0 };
+      this.channels.push(channel);
+    }
+    return channel;
   }
 
   private watched(settings: CallSettings): Watch {
     settings.signal?.throwIfAborted();
     if (this.closed) throw new Cancelled("the client is closed");
-    return new Watch(settings, this.underWay);
+    return new Watch(settings, this.underWay, this.channel());
   }
 
   /** The error of the services that an error of grpc stands for; others as they are. */
@@ -272,7 +299,15 @@ class Watch {
   constructor(
     private readonly settings: CallSettings,
     private readonly underWay: Set<Cancellable>,
-  ) {}
+    private readonly channel: Channel,
+  ) {
+    channel.calls += 1;
+  }
+
+  /** Where the call is made. */
+  get client(): grpc.Client {
+    return this.channel.client;
+  }
 
   begin(call: Cancellable): void {
     this.call = call;
@@ -294,6 +329,7 @@ class Watch {
   }
 
   end(): void {
+    this.channel.calls -= 1;
     if (!this.call) return;
     this.cancel(); // of a call that is over: nothing
     this.underWay.delete(this.call);

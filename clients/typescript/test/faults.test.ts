@@ -258,3 +258,21 @@ test("a number that is none is refused when the client is made", () => {
     (error) => error instanceof InvalidArgument && !/hush/.test(error.message),
   );
 });
+
+test("a client with as many open calls as a connection takes can call", async () => {
+  const [client, proxy] = await behind(["whole", "whole"]);
+  let giveUp = (): void => {};
+  const given = new Promise<void>((resolve) => (giveUp = resolve));
+  async function* silent(): AsyncGenerator<Uint8Array> {
+    yield randomBytes(1);
+    await given;
+    throw new Error("given up");
+  }
+
+  const uploads = Array.from({ length: 100 }, () => client.uploadBlobFromStream({ name: "silent", stream: silent() }).catch(() => {}));
+  await client.listTools();
+  giveUp();
+  await Promise.all(uploads);
+
+  assert.equal(proxy.connections, 2);
+});

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -17,6 +17,7 @@ import grpc
 
 from contextkeep.address import Address
 from contextkeep.client._base import Metadata, channel_credentials, channel_options, error_from, silence
+from contextkeep.client._channels import Channels
 from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, Source
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument
@@ -32,7 +33,7 @@ sleep = asyncio.sleep
 
 
 class Connection:
-    """One channel to one service, opened by the first call, and the stubs on it.
+    """The channels to one service, the first of which the first call opens.
 
     Args:
         address: Where the service is.
@@ -53,19 +54,17 @@ class Connection:
     ) -> None:
         self.address = address
         self._service = service
-        self._stub_classes = stubs
         self._root_certificates = root_certificates
         self._client_certificate = client_certificate
-        self._channel: Any = None
-        self._stubs: list[Any] = []
+        self._channels = Channels(self._open, stubs)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.closed = False
 
     async def unary(self, rpc: str, request: Any, *, timeout_s: float | None, metadata: Metadata) -> Any:
         """Return the answer of one call."""
-        method = self._method(rpc)
         try:
-            return await method(request, timeout=timeout_s, metadata=metadata)
+            with self._method(rpc) as method:
+                return await method(request, timeout=timeout_s, metadata=metadata)
         except grpc.RpcError as error:
             raise self._error(error) from error
         except asyncio.CancelledError:
@@ -76,85 +75,82 @@ class Connection:
         self, rpc: str, request: Any, *, timeout_s: float | None, idle_timeout_s: float, metadata: Metadata
     ) -> AsyncGenerator[Any, None]:
         """Yield the answers of one call; leaving early cancels it."""
-        call = self._method(rpc)(request, timeout=timeout_s, metadata=metadata)
-        try:
-            while True:
-                async with asyncio.timeout(idle_timeout_s):
-                    message = await call.read()
-                if message is grpc.aio.EOF:
-                    return
-                yield message
-        except TimeoutError:
-            raise self._silence(idle_timeout_s) from None
-        except grpc.RpcError as error:
-            raise self._error(error) from error
-        except asyncio.CancelledError:
-            self._check_cancelled()
-            raise
-        finally:
-            call.cancel()
+        with self._method(rpc) as method:
+            call = method(request, timeout=timeout_s, metadata=metadata)
+            try:
+                while True:
+                    async with asyncio.timeout(idle_timeout_s):
+                        message = await call.read()
+                    if message is grpc.aio.EOF:
+                        return
+                    yield message
+            except TimeoutError:
+                raise self._silence(idle_timeout_s) from None
+            except grpc.RpcError as error:
+                raise self._error(error) from error
+            except asyncio.CancelledError:
+                self._check_cancelled()
+                raise
+            finally:
+                call.cancel()
 
     async def upload(self, rpc: str, messages: AsyncIterator[Any], *, idle_timeout_s: float, metadata: Metadata) -> Any:
         """Send messages and return the one answer, which may come before all are sent."""
-        call = self._method(rpc)(metadata=metadata)
-        first_status = _FirstStatus(call)
-        try:
-            async for message in messages:
-                if call.done():
-                    break
+        with self._method(rpc) as method:
+            call = method(metadata=metadata)
+            first_status = _FirstStatus(call)
+            try:
+                async for message in messages:
+                    if call.done():
+                        break
+                    async with asyncio.timeout(idle_timeout_s):
+                        try:
+                            await call.write(message)
+                        except (asyncio.InvalidStateError, grpc.RpcError):
+                            break  # it is over; awaiting it says how
                 async with asyncio.timeout(idle_timeout_s):
-                    try:
-                        await call.write(message)
-                    except (asyncio.InvalidStateError, grpc.RpcError):
-                        break  # it is over; awaiting it says how
-            async with asyncio.timeout(idle_timeout_s):
-                with suppress(grpc.aio.InternalError):  # the connection broke just now; awaiting the call says how
-                    await call.done_writing()
-                return await call
-        except TimeoutError:
-            raise self._silence(idle_timeout_s) from None
-        except grpc.RpcError as error:
-            told = first_status.instead_of(error)
-            raise self._error(told) from told
-        except asyncio.CancelledError:
-            self._check_cancelled()
-            raise
-        finally:
-            call.cancel()
+                    with suppress(grpc.aio.InternalError):  # the connection broke just now; awaiting the call says how
+                        await call.done_writing()
+                    return await call
+            except TimeoutError:
+                raise self._silence(idle_timeout_s) from None
+            except grpc.RpcError as error:
+                told = first_status.instead_of(error)
+                raise self._error(told) from told
+            except asyncio.CancelledError:
+                self._check_cancelled()
+                raise
+            finally:
+                call.cancel()
 
     async def close(self) -> None:
-        """Close the channel; calls under way end with `Cancelled`."""
+        """Close the channels; calls under way end with `Cancelled`."""
         self.closed = True
-        if self._channel is not None:
-            await self._channel.close()
+        for channel in self._channels.close():
+            await channel.close()
 
     def channel(self) -> Any:
-        """Return the channel, open."""
+        """Return the first channel, open."""
+        self._check_loop()
+        return self._channels.first()
+
+    def _method(self, rpc: str) -> AbstractContextManager[Any]:
+        self._check_loop()
+        return self._channels.method(rpc)
+
+    def _check_loop(self) -> None:
         loop = asyncio.get_running_loop()
-        if self.closed:
-            raise RuntimeError("the client is closed")
-        if self._channel is None:
-            self._open(loop)
+        if self._loop is None:
+            self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError("the client belongs to another event loop: open one in each")
-        return self._channel
 
-    def _method(self, rpc: str) -> Any:
-        self.channel()
-        for stub in self._stubs:
-            if hasattr(stub, rpc):
-                return getattr(stub, rpc)
-        raise AttributeError(f"{self._service} has no RPC {rpc}")
-
-    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
-        options = channel_options(self.address)
+    def _open(self, first: bool) -> Any:
+        options = channel_options(self.address, first=first)
         if self.address.tls:
             credentials = channel_credentials(self._root_certificates, self._client_certificate)
-            self._channel = grpc.aio.secure_channel(self.address.target, credentials, options)
-        else:
-            self._channel = grpc.aio.insecure_channel(self.address.target, options)
-        self._stubs = [stub_class(self._channel) for stub_class in self._stub_classes]
-        self._loop = loop
+            return grpc.aio.secure_channel(self.address.target, credentials, options)
+        return grpc.aio.insecure_channel(self.address.target, options)
 
     def _error(self, raised: grpc.RpcError) -> ContextKeepError:
         return error_from(raised, service=self._service, address=self.address, closed=self.closed)

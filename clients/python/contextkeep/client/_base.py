@@ -85,12 +85,20 @@ class CallOptions:
         return self.app_id if app_id is None else app_id
 
 
-def channel_options(address: Address) -> list[tuple[str, Any]]:
-    """Return the options of a channel to `address`."""
+def channel_options(address: Address, *, first: bool = True) -> list[tuple[str, Any]]:
+    """Return the options of a channel to `address`.
+
+    Args:
+        address: Where the service is.
+        first: It is the client's first channel. The others, for many calls at once, disconnect soon after the last one.
+    """
+    options = list(_CHANNEL_OPTIONS)
     if address.host == "localhost" or _is_loopback(address.host):
         # grpc would send even these through the proxy of $http_proxy.
-        return [*_CHANNEL_OPTIONS, ("grpc.enable_http_proxy", 0)]
-    return _CHANNEL_OPTIONS
+        options.append(("grpc.enable_http_proxy", 0))
+    if not first:
+        options.append(("grpc.client_idle_timeout_ms", 60_000))
+    return options
 
 
 def channel_credentials(

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ import grpc
 
 from contextkeep.address import Address
 from contextkeep.client._base import Metadata, channel_credentials, channel_options, error_from, silence
+from contextkeep.client._channels import Channels
 from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, Source
 from contextkeep.errors import ContextKeepError, InvalidArgument
@@ -29,7 +30,7 @@ sleep = time.sleep
 
 
 class Connection:
-    """One channel to one service, opened by the first call, and the stubs on it.
+    """The channels to one service, the first of which the first call opens.
 
     Args:
         address: Where the service is.
@@ -50,19 +51,16 @@ class Connection:
     ) -> None:
         self.address = address
         self._service = service
-        self._stub_classes = stubs
         self._root_certificates = root_certificates
         self._client_certificate = client_certificate
-        self._channel: Any = None
-        self._stubs: list[Any] = []
-        self._lock = threading.Lock()  # of opening and closing
+        self._channels = Channels(self._open, stubs)
         self.closed = False
 
     def unary(self, rpc: str, request: Any, *, timeout_s: float | None, metadata: Metadata) -> Any:
         """Return the answer of one call."""
-        method = self._method(rpc)
         try:
-            return method(request, timeout=timeout_s, metadata=metadata)
+            with self._method(rpc) as method:
+                return method(request, timeout=timeout_s, metadata=metadata)
         except grpc.RpcError as error:
             raise self._error(error) from error
 
@@ -70,78 +68,66 @@ class Connection:
         self, rpc: str, request: Any, *, timeout_s: float | None, idle_timeout_s: float, metadata: Metadata
     ) -> Generator[Any, None, None]:
         """Yield the answers of one call; leaving early cancels it."""
-        call = self._method(rpc)(request, timeout=timeout_s, metadata=metadata)
-        watch = _Watch(call, idle_timeout_s)
-        try:
-            while True:
-                with watch.waiting():
-                    message = next(call, None)
-                if message is None:
-                    return
-                yield message
-        except grpc.RpcError as error:
-            if watch.fired:
-                raise self._silence(idle_timeout_s) from None
-            raise self._error(error) from error
-        finally:
-            watch.stop()
-            call.cancel()
+        with self._method(rpc) as method:
+            call = method(request, timeout=timeout_s, metadata=metadata)
+            watch = _Watch(call, idle_timeout_s)
+            try:
+                while True:
+                    with watch.waiting():
+                        message = next(call, None)
+                    if message is None:
+                        return
+                    yield message
+            except grpc.RpcError as error:
+                if watch.fired:
+                    raise self._silence(idle_timeout_s) from None
+                raise self._error(error) from error
+            finally:
+                watch.stop()
+                call.cancel()
 
     def upload(self, rpc: str, messages: Iterator[Any], *, idle_timeout_s: float, metadata: Metadata) -> Any:
         """Send messages and return the one answer, which may come before all are sent.
 
         The source is read in this thread; grpc sends from one of its own.
         """
-        outbox = _Outbox()
-        call = self._method(rpc).future(outbox, metadata=metadata)
-        call.add_done_callback(lambda _: outbox.close())
-        try:
-            for message in messages:
-                if not outbox.put(message, timeout_s=idle_timeout_s):
-                    break  # it was answered meanwhile
-            outbox.finish(timeout_s=idle_timeout_s)
-            return call.result(timeout=idle_timeout_s)
-        except (_Stalled, grpc.FutureTimeoutError):
-            raise self._silence(idle_timeout_s) from None
-        except grpc.RpcError as error:
-            raise self._error(error) from error
-        finally:
-            call.cancel()  # before the outbox closes: its end must not look like the end of the file
-            outbox.close()
+        with self._method(rpc) as method:
+            outbox = _Outbox()
+            call = method.future(outbox, metadata=metadata)
+            call.add_done_callback(lambda _: outbox.close())
+            try:
+                for message in messages:
+                    if not outbox.put(message, timeout_s=idle_timeout_s):
+                        break  # it was answered meanwhile
+                outbox.finish(timeout_s=idle_timeout_s)
+                return call.result(timeout=idle_timeout_s)
+            except (_Stalled, grpc.FutureTimeoutError):
+                raise self._silence(idle_timeout_s) from None
+            except grpc.RpcError as error:
+                raise self._error(error) from error
+            finally:
+                call.cancel()  # before the outbox closes: its end must not look like the end of the file
+                outbox.close()
 
     def close(self) -> None:
-        """Close the channel; calls under way end with `Cancelled`."""
-        with self._lock:
-            self.closed = True
-            if self._channel is not None:
-                self._channel.close()
+        """Close the channels; calls under way end with `Cancelled`."""
+        self.closed = True
+        for channel in self._channels.close():
+            channel.close()
 
     def channel(self) -> Any:
-        """Return the channel, open."""
-        if self.closed:
-            raise RuntimeError("the client is closed")
-        if self._channel is None:
-            with self._lock:
-                if self._channel is None:
-                    self._open()
-        return self._channel
+        """Return the first channel, open."""
+        return self._channels.first()
 
-    def _method(self, rpc: str) -> Any:
-        self.channel()
-        for stub in self._stubs:
-            if hasattr(stub, rpc):
-                return getattr(stub, rpc)
-        raise AttributeError(f"{self._service} has no RPC {rpc}")
+    def _method(self, rpc: str) -> AbstractContextManager[Any]:
+        return self._channels.method(rpc)
 
-    def _open(self) -> None:
-        options = channel_options(self.address)
+    def _open(self, first: bool) -> Any:
+        options = channel_options(self.address, first=first)
         if self.address.tls:
             credentials = channel_credentials(self._root_certificates, self._client_certificate)
-            channel = grpc.secure_channel(self.address.target, credentials, options)
-        else:
-            channel = grpc.insecure_channel(self.address.target, options)
-        self._stubs = [stub_class(channel) for stub_class in self._stub_classes]
-        self._channel = channel  # last: another thread may look without the lock
+            return grpc.secure_channel(self.address.target, credentials, options)
+        return grpc.insecure_channel(self.address.target, options)
 
     def _error(self, raised: grpc.RpcError) -> ContextKeepError:
         return error_from(raised, service=self._service, address=self.address, closed=self.closed)
