@@ -64,7 +64,7 @@ FROM unnest(
 ) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)"""
 
 # Times are a microsecond apart in the order of the request, first nodes, then edges; `seq` follows the same order,
-# because identity values are drawn after the sort. An end that is missing, in another graph or in another context
+# because numbers are drawn after the sort. An end that is missing, in another graph or in another context
 # leaves `child_seq` null, which the table refuses, and so the whole statement. Below a node that is written here lies
 # nothing yet, says `newest_below`; the edges that are written with it raise that, in the table's trigger.
 _WRITE = f"""

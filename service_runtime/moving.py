@@ -81,7 +81,6 @@ SELECT count(set_config(name, value, false)) FROM (VALUES
 _TABLES = """
 SELECT c.oid, n.nspname AS schema, c.relname AS name,
     array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS columns,
-    array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE a.attidentity = 'a') AS identities,
     (
         SELECT array_agg(k.attname::text ORDER BY array_position(i.indkey::int2[], k.attnum))
         FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid AND k.attnum = ANY (i.indkey)
@@ -187,7 +186,7 @@ END
 $$
 """)
 
-_SEQUENCES = "SELECT pg_get_serial_sequence(%s, %s) AS name"
+_NUMBERS = "SELECT to_regclass('access.numbers_' || replace(%s::text, '-', ''))::text AS name"
 
 
 class CannotMove(FailedPrecondition):
@@ -223,7 +222,6 @@ class _Table:
     name: sql.Identifier
     label: str  # schema.name
     columns: list[str]
-    identities: list[str]
     key: list[str]  # led by the tenant
     has_id: bool  # the rest of the key is a UUID
     is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
@@ -374,7 +372,6 @@ class _Move:
         if versions[0] != versions[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
         self._leaves: dict[str, Any] = {}  # who, and until when nobody else can let it go
-        self._highest: dict[tuple[str, str], int] = {}  # numbers of rows, by table and column
         self._tables = _tables(source)
         moved.tables = len(self._tables)
 
@@ -398,9 +395,6 @@ class _Move:
                 raise CannotMove("its database says that it is gone, and the other one has not all of it")
             self._copy(dict(noted.copied))
             horizon = self._catch_up(noted.horizon)
-            for table in self._tables:
-                self._note_highest(table, sql.SQL("{} WHERE tenant_id = {}").format(table.name, sql.Literal(self._id)))
-            self._raise_sequences()  # now, since it takes a look at all rows
             self._stop_and_copy(horizon)
         self._finish()
 
@@ -630,23 +624,12 @@ class _Move:
         )
         if _one(self._target, here) != (written, checksum):
             raise Differs(f"rows of {table.label} are not what they were copied from")
-        self._note_highest(table, table.staged())
         self._moved.rows += written
         return int(written)
 
     def _put(self, table: _Table) -> None:
         """Put what is staged in the place of the rows with its keys; what refers to them stays."""
-        if table.identities:
-            # Whoever has another number is another row.
-            other = sql.SQL(" OR ").join(
-                sql.SQL("t.{0} <> s.{0}").format(sql.Identifier(name)) for name in table.identities
-            )
-            self._target.execute(
-                sql.SQL("DELETE FROM {} t USING {} s WHERE {} AND ({})").format(
-                    table.name, table.staged(), table.same_key(), other
-                )
-            )
-        changed = [name for name in table.columns if name not in (*table.key, *table.identities)]
+        changed = [name for name in table.columns if name not in table.key]
         try:
             with self._target.transaction():
                 self._target.execute(_putting(table, table.staged(), updating=changed))
@@ -722,7 +705,7 @@ class _Move:
             self._drain()
             self._say("drained")
             done = self._pass(horizon)
-            self._raise_sequences()
+            self._raise_numbers()
             self._require_same_keys(done)
             self._target.execute("UPDATE access.move SET is_whole = true WHERE tenant_id = %s", (self._id,))
             self._say("whole")
@@ -776,24 +759,11 @@ class _Move:
             if (found.count, found.checksum) != (there.count, there.checksum):
                 raise Differs(f"{label} has not the same rows in both databases")
 
-    def _note_highest(self, table: _Table, rows: sql.Composable) -> None:
-        """Note the highest numbers that came with the tenant, of what numbers rows."""
-        for column in table.identities:
-            most = sql.SQL("SELECT max({}) AS most FROM {}").format(sql.Identifier(column), rows)
-            number = _one(self._target, most).most or 0
-            self._highest[table.label, column] = max(number, self._highest.get((table.label, column), 0))
-
-    def _raise_sequences(self) -> None:
-        """Let what numbers rows go on behind the numbers that came with the tenant: newer rows have higher ones."""
-        for (label, column), most in self._highest.items():
-            name = _one(self._target, _SEQUENCES, (label, column)).name
-            last = f"SELECT last_value FROM {name}"  # noqa: S608 - as Postgres quotes it
-            if _one(self._target, last).last_value >= most:
-                continue
-            with self._target.transaction():
-                self._target.execute(f"ALTER SEQUENCE {name} CACHE 1".encode())  # whoever wants a number waits
-                if _one(self._target, last).last_value < most:
-                    self._target.execute("SELECT setval(%s, %s)", (name, most))
+    def _raise_numbers(self) -> None:
+        """Let the tenant's next rows get higher numbers than any that it has drawn where it was."""
+        if numbers := _one(self._source, _NUMBERS, (self._id,)).name:
+            last = f"SELECT last_value FROM {numbers}"  # noqa: S608 - as Postgres quotes it
+            self._target.execute("SELECT access.number_behind(%s, %s)", (self._id, _one(self._source, last).last_value))
 
     def _finish(self) -> None:
         with self._home.transaction():
@@ -827,7 +797,6 @@ def _tables(connection: Connection) -> list[_Table]:
                     name=sql.Identifier(row.schema, row.name),
                     label=f"{row.schema}.{row.name}",
                     columns=row.columns,
-                    identities=row.identities or [],
                     unique_names=row.unique_names or [],
                     key=row.key,
                     has_id=row.has_id,
@@ -854,7 +823,7 @@ def _putting(
     table: _Table, staged: sql.Identifier, *, updating: Sequence[str], where: sql.Composable = _NOTHING
 ) -> sql.Composed:
     """Insert what is staged; where columns are updated, in the place of what has its keys."""
-    put = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {} {}").format(
+    put = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} {}").format(
         table.name, _names(table.columns), _names(table.columns), staged, where
     )
     if not updating:

@@ -289,18 +289,11 @@ CREATE FUNCTION context.number_behind(of_table text, seq bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-DECLARE
-    sequence regclass;
-    reached bigint;
 BEGIN
-    IF of_table NOT IN ('action', 'knowledge_document', 'memory', 'wiki_page_version', 'wm_record') OR seq > 4503599627370496 THEN
+    IF of_table NOT IN ('action', 'knowledge_document', 'memory', 'wiki_page_version', 'wm_record') OR seq > 281474976710656 THEN
         RAISE EXCEPTION 'no number of that table' USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
-    sequence := pg_get_serial_sequence('context.' || of_table, 'seq');
-    EXECUTE format('SELECT last_value FROM %s', sequence) INTO reached;
-    IF reached < seq THEN
-        PERFORM setval(sequence, seq + 10000);
-    END IF;
+    PERFORM access.number_behind(nullif(current_setting('app.tenant', true), '')::uuid, seq);
 END
 $$;
 
@@ -651,15 +644,6 @@ $$;
 
 ALTER FUNCTION context.words_of(language text, said text) OWNER TO contextkeep_owner;
 
-ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.action_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE context.agent (
     tenant_id uuid NOT NULL,
     is_template boolean NOT NULL,
@@ -964,15 +948,6 @@ WITH (fillfactor='80');
 
 ALTER TABLE context.facet OWNER TO contextkeep_owner;
 
-ALTER TABLE context.facet ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.facet_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE context.import (
     tenant_id uuid NOT NULL,
     import_id uuid NOT NULL,
@@ -1064,15 +1039,6 @@ CREATE TABLE context.knowledge_document (
 WITH (fillfactor='80');
 
 ALTER TABLE context.knowledge_document OWNER TO contextkeep_owner;
-
-ALTER TABLE context.knowledge_document ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.knowledge_document_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 CREATE TABLE context.knowledge_file (
     tenant_id uuid NOT NULL,
@@ -1174,15 +1140,6 @@ CREATE TABLE context.memory (
 );
 
 ALTER TABLE context.memory OWNER TO contextkeep_owner;
-
-ALTER TABLE context.memory ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.memory_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 CREATE TABLE context.memory_user (
     tenant_id uuid NOT NULL,
@@ -1633,15 +1590,6 @@ CREATE TABLE context.wiki_page_version (
 
 ALTER TABLE context.wiki_page_version OWNER TO contextkeep_owner;
 
-ALTER TABLE context.wiki_page_version ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.wiki_page_version_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE context.window_block (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -1931,15 +1879,6 @@ CREATE VIEW context.wm_record_of_tenant AS
   WHERE is_visible;
 
 ALTER VIEW context.wm_record_of_tenant OWNER TO contextkeep_owner;
-
-ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME context.wm_record_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 ALTER TABLE ONLY context.action
     ADD CONSTRAINT action_pkey PRIMARY KEY (tenant_id, record_id, seq);
@@ -2302,6 +2241,18 @@ CREATE TRIGGER keep_search_of_changed BEFORE UPDATE ON context.wm_record FOR EAC
 CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH ROW WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION context.keep_search();
 
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN ((((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id)) AND (COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text))) EXECUTE FUNCTION context.move_embedding();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.action FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.facet FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.knowledge_document FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.memory FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.wiki_page_version FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON context.wm_record FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
 
 ALTER TABLE ONLY context.mcp_tool
     ADD CONSTRAINT mcp_tool_tenant_id_server_id_fkey FOREIGN KEY (tenant_id, server_id) REFERENCES context.mcp_server(tenant_id, server_id) ON DELETE CASCADE;

@@ -17,7 +17,6 @@ from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 GIVEN_UP = timedelta(days=7)  # without a word
 KEPT = timedelta(days=30)
 _STEP_ROWS = 1_000
-NUMBER_MAX = 2**52  # of a message: as of `context.number_behind`
 
 _COLUMNS = """
     import_id, state, offset_bytes, pieces, seal, manifest, report, created_at, updated_at, open_context_id,

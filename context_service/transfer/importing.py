@@ -547,8 +547,10 @@ class _Import:
             names = [*names, "scope_id"]
             for row in parsed:
                 row["scope_id"] = str(scope_of(transaction.tenant_id, row["owner_user_id"]).id)
-        if table.numbered and not only:
-            await rows.number_behind(transaction, table, max(_whole(piece, row) for row in parsed))
+        if table.numbered:
+            numbers = [_number(piece, row) for row in parsed]
+            if not only:
+                await rows.number_after(transaction, table, numbers)
         put = await rows.put(
             transaction,
             table,
@@ -559,7 +561,7 @@ class _Import:
             given=given,
             compare_only=only,
         )
-        if table.numbered and "seq" not in table.key and not only:
+        if table.is_renumbered and not only:
             put = await self._numbered_anew(transaction, run, piece, table, names, parsed, given, put)
         if run.is_there == "there":  # of a context that is there, no row is written: one that lacks is another one
             conflicts = [*put.conflicts, *[(0, "different")] * put.written]
@@ -607,7 +609,7 @@ class _Import:
         given: Mapping[str, Any],
         put: rows.Put,
     ) -> rows.Put:
-        """Write rows whose number another one has, with the next one: better that than not at all."""
+        """Write rows with the tenant's next numbers whose own another row has, or which is too high to keep."""
         taken = [place for place, why in put.conflicts if why == "taken"]
         if not taken:
             return put
@@ -721,7 +723,7 @@ class _Import:
         if is_there or run.import_id is None:
             return
         context_id = header["context_id"]
-        if not await import_rows.reached(transaction, context_id) <= header["last_seq"] <= import_rows.NUMBER_MAX:
+        if not await import_rows.reached(transaction, context_id) <= header["last_seq"] <= rows.NUMBER_MAX:
             raise piece.refused("its messages go further than its header says")
         put = await self._header(transaction, header)
         if put.conflicts and header.get("only_id") is not None:  # the id elsewhere is another context's here
@@ -845,11 +847,11 @@ def _left_out(piece: Piece) -> list[str]:
     return [one[:500] for one in said]
 
 
-def _whole(piece: Piece, row: Mapping[str, Any]) -> int:
-    if type(row["seq"]) is not int:
-        raise piece.refused("seq is no whole number")
-    seq: int = row["seq"]
-    return seq
+def _number(piece: Piece, row: Mapping[str, Any]) -> int:
+    seq = row["seq"]
+    if type(seq) is not int or not 0 < seq <= rows.NUMBER_MAX:
+        raise piece.refused(f"seq must be a whole number from 1 to {rows.NUMBER_MAX:,}")
+    return int(seq)
 
 
 def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflicts: int = 0) -> None:

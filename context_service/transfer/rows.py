@@ -6,7 +6,7 @@ The statements of all tables are made in one way, from what the catalogue and Po
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -35,7 +35,11 @@ WHERE n.nspname = 'context' AND c.relname = ANY (%s) AND a.attnum > 0 AND NOT a.
     AND a.attname <> 'tenant_id'
 ORDER BY c.relname, a.attnum
 """
-_NUMBER_BEHIND = "SELECT context.number_behind(%s, %s)"
+_NUMBER_AFTER = "SELECT context.number_behind(%s, %s)"
+NUMBER_MAX = 2**52  # of a row in an archive: a whole number of any client
+# A higher number that a row does not need for its key is replaced: the tenant's own numbers stay far below what the
+# next import accepts.
+NUMBER_KEPT_MAX = 2**48  # as of `context.number_behind`
 
 
 class Column(NamedTuple):
@@ -216,12 +220,11 @@ def _cast(one: Column) -> str:
 def _put_sql(table: Table, said: tuple[Column, ...]) -> str:
     into = ", ".join(["tenant_id", *(one.name for one in said), *table.given])
     values = ", ".join(["%(tenant_id)s", *map(_cast, said), *table.given.values()])
-    has_number = any(one.name == "seq" for one in said)
-    unless = f" WHERE NOT {table.unless}" if table.unless and has_number else ""
+    has_number = table.is_renumbered and any(one.name == "seq" for one in said)
+    unless = f" WHERE NOT (g.seq > {NUMBER_KEPT_MAX} OR {table.unless or 'false'})" if has_number else ""
     return f"""
         WITH put AS (
             INSERT INTO context.{table.name} ({into})
-            OVERRIDING SYSTEM VALUE
             SELECT {values} FROM {_recordset(said)} {table.joined}{unless}
             ORDER BY row_place
             ON CONFLICT DO NOTHING
@@ -254,13 +257,10 @@ def _compare_sql(table: Table, said: tuple[Column, ...]) -> str:
     """  # noqa: S608 - as above
 
 
-async def number_behind(transaction: Transaction, table: Table, seq: int) -> None:
-    """Let what is numbered from now on come behind a number.
-
-    Raises:
-        InvalidArgument: it is larger than any that was ever drawn.
-    """
-    await transaction.query(_NUMBER_BEHIND, (table.name, seq))
+async def number_after(transaction: Transaction, table: Table, numbers: Iterable[int]) -> None:
+    """Give the tenant's next rows higher numbers than those of rows that keep theirs."""
+    if kept := [number for number in numbers if number <= NUMBER_KEPT_MAX]:
+        await transaction.query(_NUMBER_AFTER, (table.name, max(kept)))
 
 
 def key_of(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:

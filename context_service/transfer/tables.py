@@ -31,7 +31,12 @@ class Table:
     # Documents whose form we read by: what raises ValueError where it is another one.
     forms: Mapping[str, Callable[[object], None]] = field(default_factory=dict)
     is_view: bool = False  # made of other rows: never compared
-    numbered: bool = False  # `seq` is drawn from a sequence of the installation
+    numbered: bool = False  # `seq` is drawn from the sequence of the tenant
+
+    @property
+    def is_renumbered(self) -> bool:
+        """Whether a row may get another `seq` here: it is numbered, and known by something else."""
+        return self.numbered and "seq" not in self.key
 
     @property
     def rest_of_key(self) -> tuple[str, ...]:

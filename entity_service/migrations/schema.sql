@@ -553,15 +553,6 @@ CREATE TABLE entity.change_feed (
 
 ALTER TABLE entity.change_feed OWNER TO contextkeep_owner;
 
-ALTER TABLE entity.change ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME entity.change_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE VIEW entity.edge_to_count AS
  SELECT tenant_id,
     graph_name,
@@ -695,15 +686,6 @@ CREATE VIEW entity.node_of_tenant AS
 
 ALTER VIEW entity.node_of_tenant OWNER TO contextkeep_owner;
 
-ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME entity.node_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE VIEW entity.node_to_count AS
  SELECT tenant_id,
     graph_name
@@ -729,15 +711,6 @@ CREATE TABLE entity.progress (
 );
 
 ALTER TABLE entity.progress OWNER TO contextkeep_owner;
-
-ALTER TABLE entity.progress ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME entity.progress_seq_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 CREATE TABLE entity.request (
     tenant_id uuid NOT NULL,
@@ -829,6 +802,12 @@ CREATE TRIGGER nodes_changed_noted AFTER UPDATE ON entity.node REFERENCING NEW T
 CREATE TRIGGER nodes_removed_noted AFTER DELETE ON entity.node REFERENCING OLD TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes();
 
 CREATE TRIGGER nodes_written_noted AFTER INSERT ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN ((COALESCE(current_setting('app.moving'::text, true), ''::text) = ''::text)) EXECUTE FUNCTION entity.note_nodes();
+
+CREATE TRIGGER numbered BEFORE INSERT ON entity.change FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON entity.node FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
+
+CREATE TRIGGER numbered BEFORE INSERT ON entity.progress FOR EACH ROW WHEN ((new.seq IS NULL)) EXECUTE FUNCTION access.number_row();
 
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;

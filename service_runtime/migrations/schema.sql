@@ -416,6 +416,57 @@ $$;
 
 ALTER FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.number_behind(of_tenant uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    numbers CONSTANT regclass := access.numbers_of(of_tenant);
+    reached bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(1634493816, uuid_hash(of_tenant));
+    EXECUTE format('SELECT last_value FROM %s', numbers) INTO reached;
+    IF reached < seq THEN
+        PERFORM setval(numbers, seq + 10000);
+    END IF;
+END
+$$;
+
+ALTER FUNCTION access.number_behind(of_tenant uuid, seq bigint) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.number_row() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.seq := nextval(coalesce(
+        to_regclass('access.numbers_' || replace(NEW.tenant_id::text, '-', '')), access.numbers_of(NEW.tenant_id)
+    ));
+    RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION access.number_row() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.numbers_of(of_tenant uuid) RETURNS regclass
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    name CONSTANT text := 'numbers_' || replace(of_tenant::text, '-', '');
+    numbers regclass := to_regclass('access.' || name);
+BEGIN
+    IF numbers IS NULL THEN
+        PERFORM pg_advisory_xact_lock(1634493816, uuid_hash(of_tenant));
+        -- At most 2^53 - 1: a whole number of any client.
+        EXECUTE format('CREATE SEQUENCE IF NOT EXISTS access.%I MAXVALUE 9007199254740991', name);
+        numbers := to_regclass('access.' || name);
+    END IF;
+    RETURN numbers;
+END
+$$;
+
+ALTER FUNCTION access.numbers_of(of_tenant uuid) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.owners_seen() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN starts_with(current_setting('app.subject'::text, true), '='::text) THEN ARRAY[''::text, substr(current_setting('app.subject'::text, true), 2)] ELSE NULL::text[] END;
@@ -648,6 +699,13 @@ GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha25
 REVOKE ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION access.number_behind(of_tenant uuid, seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.number_row() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.numbers_of(of_tenant uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.numbers_of(of_tenant uuid) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION access.reach_of(of_key access.api_key) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) FROM PUBLIC;
@@ -665,3 +723,5 @@ GRANT SELECT ON TABLE access.residence TO contextkeep_service;
 GRANT SELECT ON TABLE access.tenant TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.this_database TO contextkeep_service;
+
+ALTER DEFAULT PRIVILEGES FOR ROLE contextkeep_owner IN SCHEMA access GRANT USAGE ON SEQUENCES TO contextkeep_service;

@@ -77,6 +77,9 @@ def test_whatever_is_unique_is_unique_within_a_tenant(urls: Urls):
     assert [index.index for index in tenanted if "tenant_id" not in index.columns] == []
 
 
+NUMBERED_OF_CONTEXT = ("action", "facet", "knowledge_document", "memory", "wiki_page_version", "wm_record")
+
+
 def test_a_foreign_key_stays_within_a_tenant(urls: Urls):
     keys = ask(urls, _FOREIGN_KEYS)
     assert keys
@@ -86,6 +89,19 @@ def test_a_foreign_key_stays_within_a_tenant(urls: Urls):
         assert key.name not in TENANT_FREE, f"{key.conname} leads from what is of nobody to what is a tenant's"
         assert "tenant_id=tenant_id" in key.pairs, key.conname
         assert {key.confdeltype, key.confupdtype} <= {"a", "r", "c"}, f"{key.conname} would take the tenant from a row"
+
+
+def test_no_sequence_is_of_all_tenants(urls: Urls):
+    """It would tell each tenant how much the others write, and an import of one would move it for all."""
+    shared = ask(
+        urls,
+        """
+        SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname IN ('access', 'context', 'entity') AND c.relkind = 'S'
+            AND c.oid::regclass::text !~ '^access[.]numbers_[0-9a-f]{32}$'
+        """,
+    )
+    assert not shared
 
 
 def test_a_trigger_stays_within_a_tenant(urls: Urls):
@@ -107,6 +123,8 @@ def test_a_trigger_stays_within_a_tenant(urls: Urls):
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),
         ("count_part", "context.upload_part"),
+        *(("numbered", f"context.{name}") for name in NUMBERED_OF_CONTEXT),  # draws from the sequence of the tenant
+        *(("numbered", f"entity.{name}") for name in ("change", "node", "progress")),
     }
     assert {(trigger.tgname, trigger.name) for trigger in ask(urls, _TRIGGERS)} == known
 

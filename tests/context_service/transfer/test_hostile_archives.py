@@ -264,3 +264,57 @@ async def test_two_imports_of_one_archive_at_once_are_one(stack: Opened, other: 
     assert all(not isinstance(one, BaseException) or isinstance(one, ContextKeepError) for one in done)
     assert await other.texts(sent.context_id) == ["hello"]
     assert counts(await put(other, archive))["message"] == (0, 1, 0)
+
+
+def numbered(those: Pieces, seq: int) -> Pieces:
+    """Give all rows that a tenant numbers numbers from this one on."""
+
+    def changed(one: Piece) -> Piece:
+        if one.kind != "rows" or one.says["table"] not in ("action", "memory", "wm_record"):
+            return one
+        lines = [json.dumps({**json.loads(line), "seq": seq + n}) for n, line in enumerate(one.data.splitlines())]
+        return replace(one, data="".join(f"{line}\n" for line in lines).encode())
+
+    return list(map(changed, those))
+
+
+@pytest.mark.parametrize("seq", [2**48, 2**51])
+async def test_enormous_numbers_of_an_archive_change_no_later_number(stack: Opened, seq: int):
+    """Neither another tenant's, nor those of the tenant so far that its own archive could not be imported."""
+    teller, victim, bystander, third = (stack.administrator() for _ in range(4))
+    user = f"ada {an_id()}"
+
+    async def write(caller: Caller) -> bytes:
+        await caller.call("RetainMemory", subject_user_id=user, memory={"text": f"Likes {an_id()}."})
+        await upload(caller, an_id().encode())
+        return await export(caller, tenant=True)
+
+    def highest(those: Pieces) -> int:
+        seqs = [json.loads(line).get("seq", 0) for one in those if one.kind == "rows" for line in one.data.splitlines()]
+        return max(seqs)
+
+    before = highest(await cut(await write(bystander)))
+    hostile = joined(numbered(await cut(await write(teller)), seq))
+    done = await put(victim, hostile)
+    assert counts(done)["memory"] == counts(done)["wm_record"] == (1, 0, 0)
+    assert [one.why for one in done.conflicts] == (["renumbered"] * 2 if seq > 2**48 else [])
+    assert counts(await put(victim, hostile))["memory"] == (0, 1, 0)
+
+    archive = await write(bystander)
+    assert highest(await cut(archive)) <= before + 10
+    written = counts(await put(third, archive))
+    assert written["memory"] == written["wm_record"] == (2, 0, 0)
+
+    own = counts(await put(stack.administrator(), await write(victim)))
+    assert own["memory"] == own["wm_record"] == (2, 0, 0)
+
+
+@pytest.mark.parametrize("seq", [0, -1, 2**52 + 1])
+async def test_numbers_that_no_row_has_are_refused(stack: Opened, seq: int):
+    teller = stack.administrator()
+    user = f"ada {an_id()}"
+    await teller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})
+    archive = joined(numbered(await cut(await export(teller, user_id=user)), seq))
+    for is_dry in (True, False):
+        with pytest.raises(ArchiveRefused, match="seq must be a whole number from 1 to"):
+            await put(stack.administrator(), archive, dry_run=is_dry)
