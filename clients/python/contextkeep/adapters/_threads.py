@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import ContextNotFound
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput
 from contextkeep.values import ChatMessage, Context, SentMessage
 
-MESSAGES_AT_ONCE = 500  # that one call writes, all or none
 _PAGE = 500
 
 
@@ -56,22 +54,21 @@ class Thread:
         return own_context([one async for one in listed], self.subject_user_id)
 
     async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
-        """Write messages in their order, 500 at once, each time all or none.
+        """Write messages in their order, as `append_messages` does.
 
         Raises:
             ContextKeepError: those of `append_messages`.
         """
-        written: list[SentMessage] = []
-        left = iter(said)
-        while some := list(islice(left, MESSAGES_AT_ONCE)):
-            sent = await self.client.append_messages(
-                some,
-                get_or_create=self.name,
-                context=ContextInput(title=self._title),
-                subject_user_id=self.subject_user_id,
-            )
-            self._context_id = sent[0].context_id
-            written += sent
+        messages = list(said)
+        if not messages:
+            return []
+        written = await self.client.append_messages(
+            messages,
+            get_or_create=self.name,
+            context=ContextInput(title=self._title),
+            subject_user_id=self.subject_user_id,
+        )
+        self._context_id = written[0].context_id
         return written
 
     async def messages(self, *, newest: int | None = None) -> Sequence[ChatMessage]:

@@ -56,7 +56,6 @@ _STATES: dict[int, TaskState] = {
 _OF_OTHERS = {"has_data": True}  # what is left of a part that is a piece of JSON
 _ENDS = ("completed", "failed", "canceled", "rejected")
 _PAGE = 50  # tasks of an answer
-_MESSAGES_AT_ONCE = 500
 _REMEMBERED_MAX = 1_000  # tasks that are not read again before they are written
 _NAME_CHARS_MAX = 200  # of an artifact
 _DESCRIPTION_CHARS_MAX = 1_000
@@ -113,8 +112,8 @@ class ContextTaskStore(TaskStore):
             for place, one in enumerate(task.history)
             if not one.message_id or one.message_id not in known
         ]
-        for first in range(0, len(said), _MESSAGES_AT_ONCE):
-            await self._client.append_messages(said[first : first + _MESSAGES_AT_ONCE], kept.context_id)
+        if said:
+            await self._client.append_messages(said, kept.context_id)
         before = {one.artifact_id: one for one in kept.task.artifacts}
         for artifact in task.artifacts:
             await self._put(artifact, before.get(artifact.artifact_id), kept)

@@ -56,7 +56,6 @@ SYSTEM = "langgraph"  # of the external id of a thread's conversation, whose id 
 STATE_SYSTEM = "langgraph-state"  # of that of a namespace's checkpoints
 
 _AT_ONCE = 500  # messages that one call writes, reads or retracts
-_CHARACTERS_AT_ONCE = 1_500_000
 _FEW = 16
 _INLINE_MAX = 1_000  # characters of a text that stands in its checkpoint
 _SETTLED = timedelta(minutes=1)
@@ -540,26 +539,15 @@ class _Log:
 
     def append(self, said: Iterable[MessageInput]) -> None:
         """Write messages in their order: in one call as many as fit one, all or none."""
-        some: list[MessageInput] = []
-        size = 0
-        for message in said:
-            takes = len(message.content) + sum(len(str(part.data)) for part in message.parts if part.data is not None)
-            if some and (len(some) == _AT_ONCE or size + takes > _CHARACTERS_AT_ONCE):
-                self._append(some)
-                some, size = [], 0
-            some.append(message)
-            size += takes
-        if some:
-            self._append(some)
-
-    def _append(self, said: list[MessageInput]) -> None:
-        sent = self._client.append_messages(
-            said,
-            get_or_create=self._name,
-            context=ContextInput(metadata={KEY: dict(self._about)}),
-            subject_user_id=self._subject,
-        )
-        self._context_id = sent[0].context_id
+        left = iter(said)
+        while some := list(islice(left, _AT_ONCE)):
+            sent = self._client.append_messages(
+                some,
+                get_or_create=self._name,
+                context=ContextInput(metadata={KEY: dict(self._about)}),
+                subject_user_id=self._subject,
+            )
+            self._context_id = sent[0].context_id
 
     def append_checkpoint(self, said: Iterable[MessageInput], checkpoint_id: str) -> None:
         """Write a checkpoint, and behind it what waits for it."""

@@ -78,7 +78,7 @@ class ContextSession(SessionABC):
         return [item_of(message) for message in await self._thread.messages(newest=limit)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items in their order, 500 at once, each time all or none."""
+        """Append items in their order: up to 500 and 4 MiB at once, each time all or none."""
         await self._thread.append([message_of(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:

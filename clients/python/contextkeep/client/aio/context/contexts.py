@@ -10,6 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
+from contextkeep.client._batches import MESSAGES_MAX, batches
 from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.client import AsyncClient
@@ -104,7 +105,10 @@ class ContextCalls(AsyncClient):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> list[SentMessage]:
-        """Write up to 500 messages in their order, all or none, and return what became of each.
+        """Write messages in their order, and return what became of each.
+
+        Up to 500 messages and 4 MiB are one call: all or none. More are several calls, one after the other, each all
+        or none; with the same `request_id` the whole can be sent again.
 
         Args:
             said: The messages, oldest first; a text is a user's.
@@ -113,10 +117,10 @@ class ContextCalls(AsyncClient):
             get_or_create: As in `send_message`.
             subject_user_id: For which user a key without one calls.
             request_id: As in `send_message`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline of one call; None: the client's.
 
         Raises:
-            ContextKeepError: those of `send_message`.
+            ContextKeepError: those of `send_message`. Earlier calls have written their messages.
         """
         request = contexts_pb.AppendMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -126,8 +130,15 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.AppendMessagesResponse = await self.call("AppendMessages", request, timeout_s=timeout_s)
-        return [SentMessage.from_proto(sent, response) for sent in response.messages]
+        written: list[SentMessage] = []
+        for batch in batches(request, ["messages"], count_max=MESSAGES_MAX):
+            if written:
+                batch.context_id = written[0].context_id
+                batch.ClearField("context")
+                batch.ClearField("get_or_create")
+            response: contexts_pb.AppendMessagesResponse = await self.call("AppendMessages", batch, timeout_s=timeout_s)
+            written += [SentMessage.from_proto(sent, response) for sent in response.messages]
+        return written
 
     async def recall(
         self,

@@ -9,6 +9,7 @@ from contextlib import closing
 
 from contextkeep.client import _messages as messages
 from contextkeep.client import _sync_io as io
+from contextkeep.client._batches import ROWS_MAX, batches
 from contextkeep.client._messages import Id, OnExisting
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Segments, Source
@@ -39,17 +40,21 @@ class GraphCalls(Client):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> WrittenGraph:
-        """Write nodes and edges in one transaction: all of them or none. Edges may join nodes of the same call.
+        """Write nodes and edges, nodes first. Edges may join nodes of the same call.
+
+        Up to 2,000 rows and 4 MiB are one transaction: all of them or none. More are several, one after the other,
+        each all or none; with the same `request_id` the whole can be sent again.
 
         Args:
-            nodes: With the edges up to 2,000 rows and 4 MiB.
+            nodes: What there is to write.
             edges: Each end is a node of this call or one that exists.
             on_existing: "skip" leaves rows that exist as they are and answers them as `existed`.
             request_id: As in `create_node`.
-            timeout_s: Deadline; None: the client's.
+            timeout_s: Deadline of one transaction; None: the client's.
 
         Raises:
-            ContextKeepError: those of `create_node` and `create_edge`; the field names the row.
+            ContextKeepError: those of `create_node` and `create_edge`; the field names the row. Earlier transactions
+                have written their rows.
         """
         request = graph_pb.WriteGraphRequest(
             on_existing=messages.choice("on_existing", on_existing, messages.ON_EXISTING),
@@ -59,11 +64,13 @@ class GraphCalls(Client):
             messages.fill_node(request.nodes.add(), node, field=f"nodes[{row}]")
         for row, edge in enumerate(edges):
             messages.fill_edge(request.edges.add(), edge, field=f"edges[{row}]")
-        response: graph_pb.WriteGraphResponse = self.call("WriteGraph", request, timeout_s=timeout_s)
-        return WrittenGraph(
-            nodes=[WrittenRow.from_proto(row) for row in response.nodes],
-            edges=[WrittenRow.from_proto(row) for row in response.edges],
-        )
+        written_nodes: list[WrittenRow] = []
+        written_edges: list[WrittenRow] = []
+        for batch in batches(request, ["nodes", "edges"], count_max=ROWS_MAX):
+            response: graph_pb.WriteGraphResponse = self.call("WriteGraph", batch, timeout_s=timeout_s)
+            written_nodes += [WrittenRow.from_proto(row) for row in response.nodes]
+            written_edges += [WrittenRow.from_proto(row) for row in response.edges]
+        return WrittenGraph(nodes=written_nodes, edges=written_edges)
 
     def list_graphs(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[GraphCount, None, None]:
         """Yield the graphs that have nodes, by name, with how much is in each, following the pages.
