@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import shlex
 import signal
 import socket
@@ -16,16 +17,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from contextkeep import dev_keys
 from service_runtime import development, embedded_postgres
 from service_runtime.children import die_with_us
 from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
-from service_runtime.keys import KeyAdministration
 from service_runtime.ports import free_port
 from service_runtime.settings import state_folder
 
@@ -37,6 +38,7 @@ CONSOLE_PORT = 50080
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
+KEY_VARIABLE = "CONTEXT_SERVICE_API_KEY"  # what clients call with
 _CONSOLE = "contextkeep_console"  # a distribution of its own, which the services never import
 
 
@@ -53,6 +55,8 @@ class Stack:
     mcp_port: int | None  # None: nobody listens
     http_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     console_port: int | None  # None: there is no console
+    console_link: str  # its address, with a token that signs in once; empty: there is no console
+    key: str = field(repr=False)  # what every call needs; empty: calls without a key are taken
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     blobs: Path  # of the local provider
     postgres: EmbeddedPostgres  # the home database's
@@ -75,6 +79,9 @@ def stack(
 ) -> Iterator[Stack]:
     """Run the stack for the block. The environment is for both services; of METRICS_PORT each gets one of its own.
 
+    It makes a key with all scopes, unless API_KEY is the key or ALLOW_ANONYMOUS is set. A stack that is kept puts the
+    key where clients of this account find it; one that is not kept has it in this process's environment for the block.
+
     Args:
         folder: Where its data and logs are.
         context_port: Port of the Context Service; 0: any free one.
@@ -82,7 +89,7 @@ def stack(
         mcp_port: Port of MCP; None: what MCP_PORT says.
         http_ports: Ports of HTTP, of the Context Service and of the Entity Service; None: nobody listens.
         console_port: Port of the console; None: there is none.
-        keep: False removes the database at the end.
+        keep: False removes the database and the key at the end.
         others: Names of other databases, each on a Postgres of its own.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
@@ -98,21 +105,13 @@ def stack(
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
         context_port, entity_port = context_port or free_port(), entity_port or free_port()
-        taken = {"the Context Service": ("CONTEXT_SERVICE_PORT", context_port)}
-        taken["the Entity Service"] = ("ENTITY_SERVICE_PORT", entity_port)
-        if mcp_port is not None:
-            taken["MCP"] = ("MCP_PORT", mcp_port)
-        if http_ports is not None:
-            taken["the Context Service's HTTP"] = ("HTTP_PORT", http_ports[0])
-            taken["the Entity Service's HTTP"] = ("HTTP_PORT", http_ports[1])
-        if console_port is not None:
-            taken["the console"] = ("CONSOLE_PORT", console_port)
-        if metrics_ports is not None:
-            taken["the Context Service's metrics"] = ("METRICS_PORT", metrics_ports[0])
-            taken["the Entity Service's metrics"] = ("METRICS_PORT", metrics_ports[1])
-        for name, (variable, port) in taken.items():
-            # Or the health of whoever listens there would be taken for ours.
-            _require_free(name, variable, port)
+        _require_free("the Context Service", "CONTEXT_SERVICE_PORT", context_port)
+        _require_free("the Entity Service", "ENTITY_SERVICE_PORT", entity_port)
+        _require_free("MCP", "MCP_PORT", mcp_port)
+        _require_free("the console", "CONSOLE_PORT", console_port)
+        for variable, ports, what in (("HTTP_PORT", http_ports, "HTTP"), ("METRICS_PORT", metrics_ports, "metrics")):
+            for name, taken in zip(("Context", "Entity"), ports or (), strict=False):
+                _require_free(f"the {name} Service's {what}", variable, taken)
         blobs = Path(os.environ.get("WORKING_MEMORY_STORAGE_PATH") or folder / "blobs").resolve()
         # What an operator's command needs, too.
         shared = {
@@ -124,7 +123,8 @@ def stack(
         if named:
             shared["DATABASE_URLS"] = " ".join(f"{name}={one.service_url}" for name, one in named.items())
             shared["DATABASE_ADMIN_URLS"] = " ".join(f"{name}={one.admin_url}" for name, one in named.items())
-        entity_environment = {**os.environ, **shared, "ENTITY_SERVICE_PORT": str(entity_port)}
+        inherited = {name: value for name, value in os.environ.items() if name != KEY_VARIABLE}
+        entity_environment = {**inherited, **shared, "ENTITY_SERVICE_PORT": str(entity_port)}
         context_environment = {**entity_environment, "CONTEXT_SERVICE_PORT": str(context_port)}
         if mcp_port is not None:
             context_environment["MCP_PORT"] = str(mcp_port)
@@ -140,12 +140,13 @@ def stack(
         _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, entity_log)
         _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, context_log)
         processes = {"entity-service": entity, "context-service": context}
+        called = [context_port, entity_port, *(http_ports or ()), *([] if mcp_port is None else [mcp_port])]
+        key = opened.enter_context(_key(folder, postgres.admin_url, called, keep=keep))
+        console_link = ""
         if console_port is not None:
-            console_log = folder / "console.log"
-            environment = _console_environment(context_port, entity_port, console_port)
-            command = [sys.executable, "-m", _CONSOLE]
-            processes["console"] = opened.enter_context(_service(command, console_log, environment))
-            _wait_until_listening("the console", console_port, processes["console"], console_log)
+            processes["console"], console_link = opened.enter_context(
+                _console(folder, context_port, entity_port, console_port, key)
+            )
         opened.enter_context(development.announced(folder, shared))
         yield Stack(
             context_address=f"127.0.0.1:{context_port}",
@@ -153,6 +154,8 @@ def stack(
             mcp_port=mcp_port,
             http_ports=http_ports,
             console_port=console_port,
+            console_link=console_link,
+            key=key,
             metrics_ports=metrics_ports,
             blobs=blobs,
             postgres=postgres,
@@ -238,16 +241,34 @@ def _console_port() -> int | None:
     return CONSOLE_PORT if _is_free(CONSOLE_PORT) else free_port()
 
 
-def _console_environment(context_port: int, entity_port: int, console_port: int) -> dict[str, str]:
-    """Return what the console is told: where the services are, and no key, since everybody brings his own."""
-    told = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}
-    told["CONTEXT_SERVICE_ADDRESS"] = f"127.0.0.1:{context_port}"
-    told["ENTITY_SERVICE_ADDRESS"] = f"127.0.0.1:{entity_port}"
-    return {**told, "CONSOLE_HOST": "127.0.0.1", "CONSOLE_PORT": str(console_port)}
+@contextmanager
+def _console(
+    folder: Path, context_port: int, entity_port: int, console_port: int, key: str
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Run the console; yield its process and its address, which signs in once with the key if there is one.
+
+    Raises:
+        StackError: it did not start.
+    """
+    # No key of this process's own environment: people bring theirs.
+    environment = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}
+    environment |= {"CONTEXT_SERVICE_ADDRESS": f"127.0.0.1:{context_port}"}
+    environment |= {"ENTITY_SERVICE_ADDRESS": f"127.0.0.1:{entity_port}"}
+    environment |= {"CONSOLE_HOST": "127.0.0.1", "CONSOLE_PORT": str(console_port)}
+    link = f"http://127.0.0.1:{console_port}"
+    if key:
+        token = secrets.token_urlsafe(16)
+        environment |= {"CONSOLE_LINK_TOKEN": token, "CONSOLE_LINK_KEY": key}
+        link += f"/sign-in?link={token}"
+    log = folder / "console.log"
+    with _service([sys.executable, "-m", _CONSOLE], log, environment) as process:
+        _wait_until_listening("the console", console_port, process, log)
+        yield process, link
 
 
-def _require_free(name: str, variable: str, port: int) -> None:
-    if not _is_free(port):
+def _require_free(name: str, variable: str, port: int | None) -> None:
+    """Refuse a port that another process listens on, or its health would be taken for ours. None is no port."""
+    if port is not None and not _is_free(port):
         raise StackError(f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}")
 
 
@@ -279,24 +300,19 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 def _welcome(running: Stack, folder: Path, seconds: float) -> str:
     python = ".venv/bin/python" if Path(".venv/bin/python").exists() else shlex.quote(sys.executable)
-    make_key = f"{python} -m context_service keys create --subject me"
-    addresses, key = [], ""
+    addresses = []
     if running.context_address != f"127.0.0.1:{CONTEXT_PORT}":
         addresses.append(f"CONTEXT_SERVICE_ADDRESS={running.context_address}")
     if running.entity_address != f"127.0.0.1:{ENTITY_PORT}":
         addresses.append(f"ENTITY_SERVICE_ADDRESS={running.entity_address}")
-    if os.environ.get("API_KEY"):
-        key = "CONTEXT_SERVICE_API_KEY=...   # the API_KEY that you gave this stack"
-        keys = "every call needs the API_KEY that you gave this stack, or a key made for it"
-    elif KeyAdministration(running.postgres.admin_url).any_key():
-        key = f"CONTEXT_SERVICE_API_KEY=$({make_key})   # or one that you have"
-        keys = "every call needs one, since one was made"
+    if running.key:
+        keys = f"clients of your account find theirs in {dev_keys.path()}; `contextkeep key show` prints it"
     else:
-        keys = f"none is needed from this machine, until the first is made: {make_key}"
-    exports = "".join(f"  export {variables}\n" for variables in (" ".join(addresses), key) if variables)
+        keys = "ALLOW_ANONYMOUS is set: until a key is made, every account of this machine may do everything"
+    exports = f"  export {' '.join(addresses)}\n" if addresses else ""
     where = {"Context Service": running.context_address, "Entity Service": running.entity_address}
     if running.console_port is not None:
-        where["Console"] = f"http://127.0.0.1:{running.console_port}"
+        where["Console"] = running.console_link + ("   (the link signs in once)" if running.key else "")
     if running.mcp_port is not None:
         where["MCP"] = f"http://127.0.0.1:{running.mcp_port}/mcp"
     if running.http_ports is not None:
@@ -325,8 +341,47 @@ Ctrl-C stops all of it."""
 
 
 @contextmanager
+def _key(folder: Path, admin_url: str, ports: Sequence[int], *, keep: bool) -> Iterator[str]:
+    """Yield the key of a stack, which clients find for the block; empty if it takes calls without a key.
+
+    Raises:
+        StackError: the key cannot be kept where clients look for it.
+    """
+    key = os.environ.get("API_KEY", "").strip()
+    if not key and os.environ.get("ALLOW_ANONYMOUS", "").lower() in {"1", "true", "yes", "on"}:
+        yield ""
+        return
+    key = key or development.key_of(folder, admin_url)
+    with ExitStack() as opened:
+        if keep:
+            try:
+                opened.enter_context(development.key_kept(key, [f"{dev_keys.HOST}:{port}" for port in ports]))
+            except OSError as error:
+                raise StackError(
+                    f"the key cannot be kept in {dev_keys.path()} ({error.strerror}): set {dev_keys.PATH_VARIABLE} to"
+                    " another file"
+                ) from error
+        else:
+            opened.enter_context(_in_environment(KEY_VARIABLE, key))
+        yield key
+
+
+@contextmanager
+def _in_environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
 def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    with log_path.open("ab") as log:
+    with embedded_postgres.open_log(log_path) as log:
         process = subprocess.Popen(
             command,
             env=environment,

@@ -702,7 +702,7 @@ def ask_mcp(question: str, context_id: str, user_id: str) -> dict[str, Any]:
         "params": {"name": "query_context", "arguments": arguments},
     }
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    headers["x-subject-user-id"] = user_id
+    headers |= {"x-subject-user-id": user_id, "authorization": f"Bearer {os.environ[dev.KEY_VARIABLE]}"}
     url = f"http://127.0.0.1:{os.environ['MCP_PORT']}/mcp/query"
     request = urllib.request.Request(url, json.dumps(call).encode(), headers)
     with urllib.request.urlopen(request) as answer:  # noqa: S310

@@ -36,10 +36,11 @@ _BUCKETS_MAX = 10_000
 
 
 def needs_key(settings: ServiceSettings) -> bool:
-    """Say whether nobody may ever call without a key: in production, and wherever a key or an issuer is configured."""
+    """Say whether every call needs a key: unless the settings say otherwise, and wherever a key or an issuer is set."""
     if settings.api_key.get_secret_value() or settings.jwt_issuer:
         return True
-    return settings.environment == "production" and not settings.allow_insecure
+    is_development = settings.environment == "development"
+    return not (settings.allow_insecure or (is_development and settings.allow_anonymous))
 
 
 def authenticator(settings: ServiceSettings, database: Database, metrics: Metrics) -> Authenticator:
@@ -70,7 +71,7 @@ class Access:
 
     Args:
         finders: Who know the credentials, the cheapest first.
-        open_while_empty: As long as these are none, anybody may call without a key: for development.
+        open_while_empty: As long as there are none of these, calls without a key are the anonymous principal's.
         per_subject: Calls a second; 0: any number. A burst of as many, ten at least, may come at once.
         per_tenant: The same for all subjects of a tenant together, in this process.
         count_failure: Called for each call without a valid credential.

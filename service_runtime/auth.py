@@ -1,7 +1,8 @@
 """Who calls: the principal, and how a key becomes one.
 
-The principal comes from the key alone; no field and no header widens it. In development, as long as there is no key at
-all, everybody is the default tenant's anonymous principal, which `server.check_exposure` allows on loopback only.
+The principal comes from the key alone; no field and no header widens it. With `ALLOW_ANONYMOUS`, as long as there is no
+key at all, a call without one is the default tenant's anonymous principal's: `server.check_exposure` allows that on
+loopback only.
 """
 
 from __future__ import annotations

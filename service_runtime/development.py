@@ -1,38 +1,99 @@
-"""How the stack of development is found by an operator's commands that run in the same folder.
+"""How the stack of development is found by an operator's commands in the same folder, and by clients of its account.
 
-Its Postgres has another port each time and passwords that nobody typed. So the stack keeps, in its state folder and for
-as long as it runs, the variables that a command would need; whoever names a database of their own is left alone.
+Its Postgres has another port each time and generated passwords. So the stack keeps, in its state folder and for as long
+as it runs, the variables that a command would need; a command that names a database of its own is left alone. Its key
+stands by address in a file of the account, where clients look for it (`contextkeep.dev_keys`).
 """
 
 from __future__ import annotations
 
+import fcntl
+import getpass
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
+from contextkeep import dev_keys
+from service_runtime.auth import OPERATOR, SCOPES
 from service_runtime.embedded_postgres import is_running
+from service_runtime.keys import DEFAULT_TENANT, KeyAdministration, NewKey
 from service_runtime.settings import state_folder
 
 _FILE = "running.json"
+_KEY_FILE = "dev.key"
 _NAMES_A_DATABASE = ("DATABASE_URL", "DATABASE_ADMIN_URL", "WORKING_MEMORY_DATABASE_URL")
 
 
 @contextmanager
 def announced(folder: Path, variables: Mapping[str, str]) -> Iterator[None]:
     """Keep the variables of a running stack in its state folder, for the block."""
-    path, temporary = folder / _FILE, folder / f"{_FILE}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # passwords are in it
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(dict(variables), file)
-    temporary.replace(path)
+    path = folder / _FILE
+    _replace(path, json.dumps(dict(variables)))  # passwords are in it
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
+
+
+def key_of(folder: Path, admin_url: str) -> str:
+    """Return the key of the person who starts the stack, with all scopes: the one of the last time while it is valid.
+
+    Args:
+        folder: The stack's state folder, where the key stays next to the data that it opens.
+        admin_url: URL of the tables' owner.
+    """
+    path, administration = folder / _KEY_FILE, KeyAdministration(admin_url)
+    if path.exists() and administration.is_valid(key := path.read_text("utf-8").strip()):
+        return key
+    key = administration.create(
+        NewKey(tenant=DEFAULT_TENANT, subject=f"dev-{getpass.getuser()}", scopes=(*SCOPES, OPERATOR))
+    )
+    _replace(path, key)
+    return key
+
+
+@contextmanager
+def key_kept(key: str, addresses: Sequence[str]) -> Iterator[None]:
+    """Keep the key of a stack where clients of this account look for it, for the block.
+
+    Args:
+        key: The stack's.
+        addresses: Where it can be called, as `127.0.0.1:port`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    mine = {address: {"key": key, "pid": os.getpid()} for address in addresses}
+    _change_keys(lambda kept: {**kept, **mine})
+    try:
+        yield
+    finally:
+        _change_keys(lambda kept: {address: entry for address, entry in kept.items() if mine.get(address) != entry})
+
+
+def _change_keys(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    path = dev_keys.path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Two stacks may start at once; the lock is a file of its own, since the other one is replaced.
+    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+    with os.fdopen(lock, "w") as locked:
+        fcntl.flock(locked, fcntl.LOCK_EX)
+        _replace(path, json.dumps(change(dev_keys.entries(path)), indent=1))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file that only this account can read, whole or not at all."""
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    temporary.replace(path)
 
 
 def join(environment: MutableMapping[str, str] = os.environ) -> None:

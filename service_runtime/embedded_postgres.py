@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psycopg
 from psycopg import sql
@@ -60,6 +60,7 @@ class EmbeddedPostgres:
     binaries: Path  # pg_dump and psql are here too
     port: int
     superuser_password: str
+    owner_password: str
     service_password: str
     data_folder: Path
     pid: int
@@ -76,7 +77,8 @@ class EmbeddedPostgres:
 
     def url(self, *, role: str, database: str = DATABASE) -> str:
         """Return the URL of one of our roles, or of the superuser `postgres`, to a database."""
-        password = self.superuser_password if role == "postgres" else self.service_password
+        passwords = {"postgres": self.superuser_password, OWNER_ROLE: self.owner_password}
+        password = passwords.get(role, self.service_password)
         return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/{database}"
 
 
@@ -104,18 +106,19 @@ def running(
     Raises:
         EmbeddedPostgresError: the wheel is missing, another process uses the folder, or Postgres does not start.
     """
-    state_folder.mkdir(parents=True, exist_ok=True)
+    state_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _lock(state_folder):
         account = _account()
         binaries = _binaries(version, account) / "bin"
         data_folder = _data_folder(state_folder, version, account, data_root)
         superuser_password = _password(state_folder / "postgres.password")
+        owner_password = _password(state_folder / "owner.password")
         service_password = _password(state_folder / "service.password")
         if not (data_folder / "PG_VERSION").exists():
             _initialise(binaries, data_folder, superuser_password, account, durable=durable)
         port = port or free_port()
         log_path = state_folder / "postgres.log"
-        with log_path.open("ab") as log:
+        with open_log(log_path) as log:
             child = subprocess.Popen(
                 _command(binaries, data_folder, port, durable=durable),
                 stdout=log,
@@ -129,6 +132,7 @@ def running(
             binaries=binaries,
             port=port,
             superuser_password=superuser_password,
+            owner_password=owner_password,
             service_password=service_password,
             data_folder=data_folder,
             pid=child.pid,
@@ -270,6 +274,13 @@ def _data_folder(state_folder: Path, version: str, account: pwd.struct_passwd | 
     return folder
 
 
+def open_log(path: Path) -> BinaryIO:
+    """Open a log to append to it; only this account can read it, also where an earlier version made it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "ab")
+
+
 def _password(path: Path) -> str:
     """Return the password in a file that only we can read; made the first time."""
     if not path.exists():
@@ -317,9 +328,10 @@ def _make_roles(server: EmbeddedPostgres) -> None:
     """Make the two roles, the database and the extension, where they are missing."""
     with psycopg.connect(server.url(role="postgres", database="postgres"), autocommit=True) as connection:
         roles = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles")}
-        password = sql.Literal(server.service_password)
-        for role in {OWNER_ROLE, SERVICE_ROLE} - roles:
-            connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), password))
+        for role, password in ((OWNER_ROLE, server.owner_password), (SERVICE_ROLE, server.service_password)):
+            # A database of an earlier version may have another password for the role.
+            statement = "ALTER ROLE {} LOGIN PASSWORD {}" if role in roles else "CREATE ROLE {} LOGIN PASSWORD {}"
+            connection.execute(sql.SQL(statement).format(sql.Identifier(role), sql.Literal(password)))
         if not connection.execute("SELECT datname FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone():
             connection.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE))

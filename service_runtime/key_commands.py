@@ -14,14 +14,11 @@ from typing import Any
 from service_runtime.auth import OPERATOR, SCOPES
 from service_runtime.commands import Subparsers
 from service_runtime.databases import Databases
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.keys import DEFAULT_TENANT, KeyAdministration, NewKey
 from service_runtime.postgres import HOME
 
 _HOW_TO_CALL = """Keep it now: it is not shown again. Our clients take it from CONTEXT_SERVICE_API_KEY,
 all others send it as `authorization: Bearer <key>`."""
-_FIRST_KEY = """It is the first key of this database. Where calls without a key were answered until now, in development,
-they are refused from now on, by both services, within two seconds; revoking it does not change that.
-"""
 
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
@@ -35,7 +32,7 @@ def add_keys(commands: Subparsers) -> Subparsers:
         help="make a key; it is printed once",
         epilog="example: context-service keys create --tenant acme --subject billing-agent --scope read --scope write",
     )
-    create.add_argument("--tenant", default="default", help="whose data it reaches (default: %(default)s)")
+    create.add_argument("--tenant", default=DEFAULT_TENANT, help="whose data it reaches (default: %(default)s)")
     create.add_argument("--subject", required=True, help="whom it stands for; rows keep it as created_by")
     create.add_argument(
         "--scope",
@@ -97,7 +94,6 @@ def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
     administration = KeyAdministration(databases.url_of(HOME))
     match arguments.command, arguments.access_command:
         case "keys", "create":
-            is_first = not administration.any_key()
             key = administration.create(
                 NewKey(
                     tenant=arguments.tenant,
@@ -112,7 +108,7 @@ def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
                 )
             )
             print(json.dumps({"key": key}) if arguments.json else key)  # noqa: T201
-            print(_FIRST_KEY + _HOW_TO_CALL if is_first else _HOW_TO_CALL, file=sys.stderr)  # noqa: T201
+            print(_HOW_TO_CALL, file=sys.stderr)  # noqa: T201
         case "keys", "list":
             show_rows(
                 [dataclasses.asdict(key) for key in administration.keys(arguments.tenant)], as_json=arguments.json

@@ -32,6 +32,7 @@ CACHE_S = 2.0
 _CACHE_MAX = 10_000
 _USE_NOTED_S = 60
 PREFIX_CHARS = 12  # "cgk_" and eight of the key
+DEFAULT_TENANT = "default"
 CONTEXT_KEY_BEGINS = "cgc_"  # told apart by sight: see `access`
 
 _FIND = """
@@ -41,6 +42,11 @@ FROM access.find_key(%(sha256)s)
 """
 
 _NOTE_USE = "UPDATE access.api_key SET last_used_at = now() WHERE id = %(id)s"
+
+_IS_VALID = """
+SELECT id FROM access.api_key
+WHERE key_sha256 = %(sha256)s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+"""
 
 _ANY_KEY = "SELECT EXISTS (SELECT FROM access.api_key) AS any_key"
 
@@ -265,9 +271,9 @@ class KeyAdministration:
         self._run(_ADD_KEY, {"tenant_id": tenants[0].id, **stored, **new.parameters})
         return key
 
-    def any_key(self) -> bool:
-        """Say whether a key was ever made."""
-        return bool(self._run(_ANY_KEY)[0].any_key)
+    def is_valid(self, key: str) -> bool:
+        """Say whether a key exists and is neither revoked nor expired."""
+        return bool(self._run(_IS_VALID, {"sha256": _sha256(key)}))
 
     def keys(self, tenant: str | None = None) -> list[ListedKey]:
         """Return the keys of a tenant, or of all, oldest first."""

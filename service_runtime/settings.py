@@ -77,6 +77,11 @@ class ServiceSettings(BaseSettings):
     calls_per_second_of_tenant: float = Field(
         0, ge=0, description="calls a second of one tenant, in this process; 0: any number"
     )
+    allow_anonymous: bool = Field(
+        False,
+        description="in development and as long as no key was made: take calls without a key, with all scopes of the "
+        "default tenant; any account of this machine can then read and write everything",
+    )
     allow_insecure: bool = Field(
         False,
         description="listen beyond loopback without authentication: something in front of the service authenticates",

@@ -138,6 +138,22 @@ def test_behind_a_trusted_proxy_each_user_has_an_address_and_from_elsewhere_the_
         assert answer.status_code == last
 
 
+def test_a_link_of_development_signs_in_once(stack: Addresses, visitor: Visitor, key: str):
+    settings = Settings(
+        port=0, context_address=stack.context, entity_address=stack.entity, link_token="once", link_key=key
+    )
+    with served(settings) as console:
+        wrong = visitor(console, None).get("/sign-in?link=another")
+        client = visitor(console, None)
+        first = client.get("/sign-in?link=once")
+        page = client.get("/")
+        again = visitor(console, None).get("/sign-in?link=once")
+
+    assert (first.status_code, first.headers["location"], page.status_code) == (303, "/", 200)
+    assert [answer.status_code for answer in (wrong, again)] == [401, 401]
+    assert "set-cookie" not in again.headers
+
+
 def test_a_page_that_is_not_there_links_to_no_other_host(running: Running, visitor: Visitor, key: str):
     answer = visitor(running, key).get(f"{running.url}//evil.example/x")
 

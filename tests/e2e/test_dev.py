@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import shlex
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -41,6 +43,7 @@ class Run:
             "MCP_PORT": str(free_port()),
             "HTTP_PORT": str(two_free_ports()),
             "CONSOLE_PORT": str(free_port()),
+            "CONTEXTKEEP_DEV_KEYS": str(folder / "keys of development.json"),
         }
         self.running: list[subprocess.Popen[str]] = []
         self.printed: list[str] = []  # until it was ready
@@ -70,9 +73,21 @@ class Run:
             self.printed.append(line.strip())
         raise AssertionError("it ended instead")
 
+    @property
+    def keys(self) -> Path:
+        """The file where clients of this account look for the key."""
+        return Path(self.environment["CONTEXTKEEP_DEV_KEYS"])
+
+    def client(self, *, keys: Path | None = None) -> EntityClient:
+        """Return a client that looks for its key in a file: this account's, unless another one is named."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CONTEXTKEEP_DEV_KEYS", str(keys or self.keys))
+            return EntityClient(self.entity_address)
+
     def shell(self, *commands: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run what somebody would type in another terminal, where only `variables` are set."""
+        """Run commands as in another terminal of the same account, where only `variables` are set."""
         environment = {name: value for name, value in os.environ.items() if name not in self.environment} | variables
+        environment["CONTEXTKEEP_DEV_KEYS"] = str(self.keys)
         return subprocess.run(
             ["/bin/sh", "-ec", "\n".join(commands)],
             cwd=self.folder,
@@ -145,9 +160,12 @@ class Seen:
     last_words: list[str] = field(default_factory=list)
     left_behind: list[bool] = field(default_factory=list)
     names: list[str] = field(default_factory=list)  # of the node of the first run, in the second and in the third
-    told: list[str] = field(default_factory=list)  # what was printed of keys before each run was ready
+    keys: list[str] = field(default_factory=list)  # of the first run, and of the third
+    modes: dict[str, int] = field(default_factory=dict)  # of the files of the running stack
+    links: list[tuple[int, str]] = field(default_factory=list)  # status and target of the console's link, twice
+    after_the_end: str = ""  # the file of keys once the stack was stopped
     shell: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
-    keyless: type[ContextKeepError] | None = None  # what a call without a key came to behind the first key
+    keyless: type[ContextKeepError] | None = None  # how a call of another account ended
     folders: dict[Path, list[bool]] = field(default_factory=dict)  # of its data, whether they are there
 
 
@@ -171,32 +189,35 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Seen]
         seen = Seen()
 
         process = run.start_until_ready()
-        node_id = kept(run)
-        seen.shell["try without key"] = run.shell(*commands_to_try(run))
-        see_the_end(seen, process, lambda: process.send_signal(signal.SIGINT))
-
-        process = run.start_until_ready()
-        seen.names.append(name_of(run, node_id))
-        for name in ("first key", "second key"):
-            seen.shell[name] = run.shell(f"{OPERATOR} keys create --subject me")
-        operations = (f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
-        seen.shell["operate"] = run.shell(*operations)
-        elsewhere = {"DATABASE_ADMIN_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
-        seen.shell["operate elsewhere"] = run.shell(f"{OPERATOR} keys list", **elsewhere)
-        key = seen.shell["first key"].stdout.strip()
-        time.sleep(2.5)  # both services follow within two seconds
-        with EntityClient(run.entity_address) as graph:
+        with run.client() as graph:
+            node_id = graph.create_node("Session", name="kept").id
+        with run.client(keys=run.folder / "of another account") as graph:
             try:
                 graph.create_node("Session")
             except ContextKeepError as refused:
                 seen.keyless = type(refused)
+        seen.keys.append(key_in(run))
+        seen.modes = {path.name: path.stat().st_mode & 0o777 for path in secret_files(run)}
+        (link,) = [word for line in run.printed for word in line.split() if "?link=" in word]
+        seen.links = [opened_link(link), opened_link(link)]
+        seen.shell["try"] = run.shell(*commands_to_try(run))
+        see_the_end(seen, process, lambda: process.send_signal(signal.SIGINT))
+        seen.after_the_end = run.keys.read_text()
+
+        process = run.start_until_ready()
+        seen.names.append(name_of(run, node_id))
+        seen.shell["make key"] = run.shell(f"{OPERATOR} keys create --subject me")
+        operations = (f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
+        seen.shell["operate"] = run.shell(*operations)
+        elsewhere = {"DATABASE_ADMIN_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
+        seen.shell["operate elsewhere"] = run.shell(f"{OPERATOR} keys list", **elsewhere)
+        key = seen.shell["make key"].stdout.strip()
         see_the_end(seen, process, process.kill)
         seen.shell["operate behind the kill"] = run.shell(f"{OPERATOR} keys list")
 
         process = run.start_until_ready()
-        seen.told += [line for line in run.printed if line.startswith("export ")]
+        seen.keys.append(key_in(run))
         seen.names.append(name_of(run, node_id, key))
-        seen.shell["try with key"] = run.shell(*commands_to_try(run))
         (line,) = [line for line in run.printed if line.startswith("Data")]
         folders = [Path(name) for name in line.removeprefix("Data").strip().split(", ")]
         seen.folders = {folder: [folder.exists()] for folder in [*folders, run.folder / ".contextkeep"]}
@@ -223,14 +244,31 @@ def test_a_kill_of_the_supervisor_leaves_no_process_behind_and_the_data_survives
     assert seen.names[1] == "kept"
 
 
-def kept(run: Run) -> str:
-    with EntityClient(run.entity_address) as graph:
-        return graph.create_node("Session", name="kept").id
-
-
 def name_of(run: Run, node_id: str, key: str | None = None) -> str:
-    with EntityClient(run.entity_address, api_key=key) as graph:
+    with EntityClient(run.entity_address, api_key=key) if key else run.client() as graph:
         return graph.get_node(node_id).name
+
+
+def key_in(run: Run) -> str:
+    entry = json.loads(run.keys.read_text())[run.entity_address]
+    assert entry["pid"] == run.running[-1].pid
+    return entry["key"]
+
+
+def secret_files(run: Run) -> list[Path]:
+    state = run.folder / ".contextkeep"
+    return [run.keys, *state.glob("*.log"), *state.glob("*.password"), *state.glob("*.key"), *state.glob("*.json")]
+
+
+def opened_link(link: str) -> tuple[int, str]:
+    """Open a link as a browser without a session does; return the status and where it leads."""
+    address = urlsplit(link)
+    connection = http.client.HTTPConnection(address.hostname, address.port)
+    connection.request("GET", f"{address.path}?{address.query}")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status, answer.headers.get("location", "")
 
 
 def test_a_second_run_beside_it_says_what_is_wrong(shared: Run):
@@ -258,10 +296,11 @@ def test_one_port_of_metrics_is_one_for_each_service(shared: Run):
 
 
 def test_the_console_is_where_it_says(shared: Run):
-    (address,) = [line.split()[-1] for line in shared.printed if line.startswith("Console")]
+    (link,) = [line.split()[1] for line in shared.printed if line.startswith("Console")]
+    address = link.partition("?")[0]
 
     with urllib.request.urlopen(address) as answer:
-        assert "Enter without a key" in answer.read().decode()
+        assert "Where keys come from" in answer.read().decode()
 
 
 def test_mcp_listens_where_it_says(shared: Run):
@@ -306,24 +345,38 @@ def commands_to_try(run: Run) -> list[str]:
     return [line for line in run.printed if line.startswith((sys.executable, "export ")) and "examples/" not in line]
 
 
-def test_the_commands_to_try_reach_the_stack_before_and_after_the_first_key(lived: tuple[Run, Seen]):
-    """Who made a key may have lost it: the stack of yesterday still says how to call it."""
+def test_the_commands_to_try_find_their_key(lived: tuple[Run, Seen]):
     _, seen = lived
-    for name in ("try without key", "first key", "try with key"):
-        assert seen.shell[name].returncode == 0, seen.shell[name].stderr
-    assert 'Session "first"' in seen.shell["try without key"].stdout
-    assert 'Session "first"' in seen.shell["try with key"].stdout
-    assert any("keys create" in line for line in seen.told)
+    assert seen.shell["try"].returncode == 0, seen.shell["try"].stderr
+    assert 'Session "first"' in seen.shell["try"].stdout
+
+
+def test_another_account_of_the_machine_is_refused(lived: tuple[Run, Seen]):
+    """It reaches the port, but not the file with the key."""
+    _, seen = lived
+    assert seen.keyless is Unauthenticated
+    assert {"keys of development.json", "dev.key", "owner.password", "context-service.log"} <= seen.modes.keys()
+    assert set(seen.modes.values()) == {0o600}
+
+
+def test_the_key_stays_with_the_data_and_is_found_only_while_the_stack_runs(lived: tuple[Run, Seen]):
+    _, seen = lived
+    first, third = seen.keys
+    assert first == third
+    assert json.loads(seen.after_the_end) == {}
+
+
+def test_the_link_to_the_console_signs_in_once(lived: tuple[Run, Seen]):
+    _, seen = lived
+    assert seen.links == [(303, "/"), (401, "")]
 
 
 def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(lived: tuple[Run, Seen]):
-    """Nobody knows the port and the passwords of its Postgres. And what the first key says is so."""
+    """Nobody knows the port and the passwords of its Postgres."""
     _, seen = lived
     shell = seen.shell
-    assert "the stack that `make run` runs here" in shell["first key"].stderr
-    assert "calls without a key" in shell["first key"].stderr
-    assert (seen.keyless, seen.names[1]) == (Unauthenticated, "kept")
-    assert "first key" not in shell["second key"].stderr
+    assert "the stack that `make run` runs here" in shell["make key"].stderr
+    assert seen.names == ["kept", "kept"]
     assert shell["operate"].returncode == 0, shell["operate"].stdout + shell["operate"].stderr
     assert "make run" not in shell["operate elsewhere"].stderr
     assert "127.0.0.1" in shell["operate elsewhere"].stderr

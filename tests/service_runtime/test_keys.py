@@ -67,9 +67,12 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def stack(context_settings, entity_settings) -> AsyncIterator[Addresses]:
-    """Both services, with the authentication that an operator gets."""
+async def stack(context_settings, entity_settings, request: pytest.FixtureRequest) -> AsyncIterator[Addresses]:
+    """Both services, with the authentication that an operator gets; a parameter is further settings of both."""
     async with AsyncExitStack() as opened:
+        changes = getattr(request, "param", {})
+        entity_settings = entity_settings.model_copy(update=changes)
+        context_settings = context_settings.model_copy(update=changes)
         entity = f"127.0.0.1:{await opened.enter_async_context(entity_service.app.running(entity_settings))}"
         settings = context_settings.model_copy(update={"entity_service_url": entity})
         context = f"127.0.0.1:{await opened.enter_async_context(context_service.app.running(settings))}"
@@ -248,7 +251,21 @@ async def test_a_wrong_key_waits_is_counted_and_is_in_no_log(
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_development_is_open_until_the_first_key_and_never_again(
+async def test_without_any_key_every_call_is_refused(stack: Addresses):
+    """Another account of the machine reaches the port, too."""
+    async with (
+        AsyncEntityClient(stack.entity, api_key="") as graph,
+        AsyncContextClient(stack.context, api_key="") as context,
+    ):
+        with pytest.raises(Unauthenticated):
+            await graph.create_node("Session")
+        with pytest.raises(Unauthenticated):
+            await context.get_mapping("simple_chat")
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("stack", [{"allow_anonymous": True}], indirect=True, ids=["ALLOW_ANONYMOUS"])
+async def test_calls_without_a_key_that_are_allowed_end_with_the_first_key_for_good(
     stack: Addresses, administration: KeyAdministration
 ):
     async with AsyncEntityClient(stack.entity) as anybody:
@@ -266,13 +283,15 @@ async def test_development_is_open_until_the_first_key_and_never_again(
 @pytest.mark.parametrize(
     ("changes", "needed"),
     [
-        ({}, False),
-        ({"api_key": "s3cret"}, True),
-        ({"environment": "production"}, True),
+        ({}, True),
+        ({"allow_anonymous": True}, False),
+        ({"allow_insecure": True}, False),
+        ({"allow_anonymous": True, "api_key": "s3cret"}, True),
+        ({"environment": "production", "allow_anonymous": True}, True),
         ({"environment": "production", "allow_insecure": True}, False),
     ],
 )
-def test_production_needs_a_key(entity_settings, changes: dict[str, object], needed: bool):
+def test_a_key_is_needed_unless_the_settings_say_otherwise(entity_settings, changes: dict[str, object], needed: bool):
     settings = type(entity_settings).model_validate({**entity_settings.model_dump(), **changes})
 
     assert access.needs_key(settings) is needed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 HOST, PORT = "127.0.0.1", 50080
@@ -27,6 +27,8 @@ class Settings:
     trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is believed
     context_address: str | None = None  # None: as the client finds it
     entity_address: str | None = None
+    link_token: str = field(default="", repr=False)  # `/sign-in?link=` with it signs in once; empty: no link does
+    link_key: str = field(default="", repr=False)  # the key that the link signs in with
 
     @property
     def is_secure(self) -> bool:
@@ -61,6 +63,8 @@ class Settings:
             trusted_proxies=_networks(said["CONSOLE_TRUSTED_PROXIES"]),
             context_address=said["CONTEXT_SERVICE_ADDRESS"] or None,
             entity_address=said["ENTITY_SERVICE_ADDRESS"] or None,
+            link_token=said["CONSOLE_LINK_TOKEN"],
+            link_key=said["CONSOLE_LINK_KEY"],
         )
         settings.check()
         return settings
@@ -85,6 +89,8 @@ VARIABLES = (
     "CONSOLE_PORT",
     "CONSOLE_PUBLIC_URL",
     "CONSOLE_TRUSTED_PROXIES",
+    "CONSOLE_LINK_TOKEN",
+    "CONSOLE_LINK_KEY",
     "TLS_CERTIFICATE_PATH",
     "TLS_KEY_PATH",
     "ALLOW_INSECURE",

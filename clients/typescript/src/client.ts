@@ -12,6 +12,7 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { parseAddress } from "./address.js";
 import { type CallSettings, Connection, type TlsOptions } from "./connection.js";
+import { findDevKey } from "./dev-keys.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { Attempts, RetryBudget } from "./retries.js";
 
@@ -25,7 +26,7 @@ type Headers = Record<string, string>;
 export interface ClientOptions extends TlsOptions {
   /** `host:port`, `http://host:port` or `https://host[:port]`. Else the service's variable, else its port on this machine. */
   address?: string;
-  /** Else `CONTEXT_SERVICE_API_KEY`. Empty: none is sent. */
+  /** Else `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is sent. */
   apiKey?: string;
   /** Metadata that goes with every call. A function is asked at each attempt, where the call is made: for the current trace. */
   headers?: Headers | (() => Headers);
@@ -61,7 +62,7 @@ export abstract class Client {
   private apiKey = "";
 
   protected constructor(options: ClientOptions, service: Service) {
-    const address =
+    let address =
       options.address === undefined
         ? parseAddress(process.env[service.variable] || service.address, service.variable)
         : parseAddress(options.address);
@@ -71,7 +72,9 @@ export abstract class Client {
       throw new InvalidArgument("retries is not a whole number from 0", { field: "retries" });
     }
     this.options = { headers, timeoutMs, idleTimeoutMs, retries };
-    this.setApiKey(options.apiKey ?? process.env.CONTEXT_SERVICE_API_KEY ?? "");
+    let apiKey = options.apiKey ?? (process.env.CONTEXT_SERVICE_API_KEY || undefined);
+    if (apiKey === undefined) ({ address, key: apiKey } = findDevKey(address));
+    this.setApiKey(apiKey);
     this.metadata({}); // so that a malformed header is told here
     this.connection = new Connection(address, service.name, options);
   }

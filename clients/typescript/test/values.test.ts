@@ -1,12 +1,16 @@
 /** JSON, times, ids and errors: what needs no service. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import * as contextkeep from "contextkeep";
 import { InvalidArgument, newId, parseJson, toJson } from "contextkeep";
 
+import { parseAddress } from "../src/address.js";
+import { findDevKey } from "../src/dev-keys.js";
 import { errorOf } from "../src/status.js";
 import { timeText, toTimestamp } from "../src/times.js";
 import { VERSION } from "../src/version.js";
@@ -94,4 +98,32 @@ test("a reason that is not known, and a status that is not ours, keep what they 
 
 test("the version is that of the package", () => {
   assert.equal(VERSION, JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version);
+});
+
+test("the key of a stack in development goes to its own address alone, and only while it runs", () => {
+  const folder = mkdtempSync(join(tmpdir(), "keys-"));
+  const path = join(folder, "dev.json");
+  const write = (pid: number) => writeFileSync(path, JSON.stringify({ "127.0.0.1:50051": { key: "cgk_dev", pid } }));
+  const before = process.env.CONTEXTKEEP_DEV_KEYS;
+  process.env.CONTEXTKEEP_DEV_KEYS = path;
+  const keyOf = (address: string) => findDevKey(parseAddress(address));
+  try {
+    write(process.pid);
+    assert.equal(keyOf("127.0.0.1:50051").key, "cgk_dev");
+    assert.deepEqual(keyOf("localhost:50051"), {
+      address: { host: "127.0.0.1", target: "127.0.0.1:50051", tls: false },
+      key: "cgk_dev",
+    });
+    for (const other of ["127.0.0.1:50052", "[::1]:50051", "https://127.0.0.1:50051", "example.com:50051"]) {
+      assert.equal(keyOf(other).key, "");
+    }
+    write(2 ** 22 + 1); // no process has this number
+    assert.equal(keyOf("127.0.0.1:50051").key, "");
+    writeFileSync(path, "{");
+    assert.equal(keyOf("127.0.0.1:50051").key, "");
+  } finally {
+    if (before === undefined) delete process.env.CONTEXTKEEP_DEV_KEYS;
+    else process.env.CONTEXTKEEP_DEV_KEYS = before;
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 
 from jinja2 import Environment
 from starlette.requests import Request
@@ -47,6 +48,8 @@ class Entrance:
         self._context = context
         self._graph = graph
         self._is_secure = settings.is_secure
+        self._link_token = settings.link_token
+        self._link_key = settings.link_key
         self._wrong_keys = WrongKeys()
         self._tries = asyncio.Semaphore(_TRIES_AT_ONCE_MAX)
 
@@ -58,6 +61,11 @@ class Entrance:
         """Show the form."""
         if self._sessions.find(self.cookie_of(request)) is not None:
             return RedirectResponse("/", 303)
+        if link := request.query_params.get("link", ""):
+            if self._link_token and hmac.compare_digest(link.encode(), self._link_token.encode()):
+                self._link_token = ""
+                return self._signed_in(request, self._session(request, self._link_key), "/")
+            return await self._form(request, error="This link has signed in already. Sign in with a key.", status=401)
         return await self._form(request, note=_WHY.get(request.query_params.get("why", ""), ""))
 
     async def sign_in(self, request: Request) -> Response:
@@ -68,14 +76,7 @@ class Entrance:
         if len(key) > _CHARS_MAX:
             return await self._form(request, error="No key is that long.", status=400)
         try:
-            session = Session(
-                context=self._context.with_credential(key),
-                graph=self._graph.with_credential(key),
-                subject_user_id=user,
-                has_key=bool(key),
-                key_hash=hash_of(key),
-                peer=peer,
-            )
+            session = self._session(request, key, user)
             async with self._tries:
                 await _try(session)
         except Unauthenticated:
@@ -90,8 +91,22 @@ class Entrance:
         except ContextKeepError as error:
             return await self._form(request, error=error.message, status=400)
         self._wrong_keys.forget(peer)
+        return self._signed_in(request, session, str(form.get("next", "")))
+
+    def _session(self, request: Request, key: str, user: str = "") -> Session:
+        return Session(
+            context=self._context.with_credential(key),
+            graph=self._graph.with_credential(key),
+            subject_user_id=user,
+            has_key=bool(key),
+            key_hash=hash_of(key),
+            peer=request.client.host if request.client else "",
+        )
+
+    def _signed_in(self, request: Request, session: Session, address: str) -> Response:
+        """Begin a session in place of the browser's last one, and lead to an address of this console."""
         self._sessions.end(self.cookie_of(request))
-        answer = RedirectResponse(local(str(form.get("next", ""))), 303)
+        answer = RedirectResponse(local(address), 303)
         answer.set_cookie(
             self._name(request),
             self._sessions.begin(session),

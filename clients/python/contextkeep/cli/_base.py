@@ -43,7 +43,10 @@ _ADVICE: tuple[tuple[type[errors.ContextKeepError], str], ...] = (
     (errors.StatusConflict, "read it again, then decide anew"),
     (errors.RecordArchived, "give --archived, or restore it with `contextkeep wm restore`"),
     (errors.RateLimited, "wait and repeat"),
-    (errors.Unauthenticated, "set CONTEXT_SERVICE_API_KEY or give --api-key"),
+    (
+        errors.Unauthenticated,
+        "set CONTEXT_SERVICE_API_KEY or give --api-key; an operator makes keys with `context-service keys create`",
+    ),
     (errors.PermissionDenied, "use a key that has the scope"),
     (
         errors.Unavailable,
@@ -112,6 +115,16 @@ class Session:
         if self._graph is None:
             self._graph = EntityClient(self._entity_address, api_key=self._api_key)
         return self._graph
+
+    @property
+    def credential(self) -> str:
+        """Return the key that calls to the Context Service are made with; empty: there is none."""
+        address = client_base.address_of(
+            self._context_address,
+            variable=client_base.CONTEXT_ADDRESS_VARIABLE,
+            default=client_base.CONTEXT_ADDRESS_DEFAULT,
+        )
+        return client_base.credential_of(self._api_key, address)[1]
 
     def awaited(self) -> AsyncContextClient:
         """Return an async client of the Context Service, which its caller closes."""

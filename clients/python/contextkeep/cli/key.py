@@ -30,6 +30,16 @@ def list_keys(session: Session, output: Output, *, context_id: str | None, limit
     output.many(session.context.list_keys(context_id=context_id), *_KEY, limit=limit)
 
 
+@command(name="show", group=key, example="contextkeep key show")
+def show(session: Session, output: Output) -> None:
+    """Print the key that calls are made with."""
+    if not session.credential:
+        raise click.ClickException(
+            "there is no key: set CONTEXT_SERVICE_API_KEY, give --api-key, or start a stack with `make run`"
+        )
+    output.line({"key": session.credential}, "key")
+
+
 @command(
     click.argument("subject"),
     click.option("--scope", "scopes", multiple=True, help="May be repeated.  [default: read and write]"),

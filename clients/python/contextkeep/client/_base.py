@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 
+from contextkeep import dev_keys
 from contextkeep.address import Address, parse_address
 from contextkeep.errors import Cancelled, ContextKeepError, DeadlineExceeded, InvalidArgument, Unavailable
 from contextkeep.status import DETAILS_KEY, error_of
@@ -116,12 +117,22 @@ def address_of(address: str | None, *, variable: str, default: str) -> Address:
     return parse_address(os.environ.get(variable) or default, field=variable)
 
 
+def credential_of(api_key: str | None, address: Address) -> tuple[Address, str]:
+    """Return the key of a new client, and where to send it.
+
+    The argument wins, then the variable, then the key of a stack in development that this account runs there.
+    """
+    if api_key is None:
+        api_key = os.environ.get(API_KEY_VARIABLE) or None
+    return dev_keys.find(address) if api_key is None else (address, api_key.strip())
+
+
 def options_of(
-    *, api_key: str | None, app_id: str | None, timeout_s: float, idle_timeout_s: float, retries: int
+    *, credential: str, app_id: str | None, timeout_s: float, idle_timeout_s: float, retries: int
 ) -> CallOptions:
     """Return the options of a new client: arguments win over variables."""
     return CallOptions(
-        credential=(os.environ.get(API_KEY_VARIABLE, "") if api_key is None else api_key).strip(),
+        credential=credential,
         app_id=os.environ.get(APP_ID_VARIABLE, "") if app_id is None else app_id,
         timeout_s=timeout_s,
         idle_timeout_s=idle_timeout_s,

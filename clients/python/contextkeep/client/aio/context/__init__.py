@@ -73,7 +73,8 @@ class AsyncContextClient(
     Args:
         address: `host:port`, `http://host:port` or `https://host[:port]`. None: `CONTEXT_SERVICE_ADDRESS`, else
             127.0.0.1:50051.
-        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
+            sent.
         app_id: The app that records are written for and mappings looked up in. None: `CONTEXT_SERVICE_APP_ID`.
         timeout_s: Deadline of a unary call, its retries included.
         idle_timeout_s: How long nothing may move on a stream.
@@ -97,8 +98,10 @@ class AsyncContextClient(
         root_certificates: bytes | None = None,
         client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
+        found = base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT)
+        found, credential = base.credential_of(api_key, found)
         connection = io.Connection(
-            base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
+            found,
             service="context-service",
             stubs=[
                 WorkingMemoryStub,
@@ -117,6 +120,6 @@ class AsyncContextClient(
             client_certificate=client_certificate,
         )
         options = base.options_of(
-            api_key=api_key, app_id=app_id, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+            credential=credential, app_id=app_id, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
         )
         super().__init__(connection, options)

@@ -36,7 +36,8 @@ class AsyncEntityClient(
     Args:
         address: `host:port`, `http://host:port` or `https://host[:port]`. None: `ENTITY_SERVICE_ADDRESS`, else
             127.0.0.1:50052.
-        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
+            sent.
         timeout_s: Deadline of a unary call, its retries included.
         idle_timeout_s: How long nothing may move on a stream.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
@@ -58,14 +59,16 @@ class AsyncEntityClient(
         root_certificates: bytes | None = None,
         client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
+        found = base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT)
+        found, credential = base.credential_of(api_key, found)
         connection = io.Connection(
-            base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
+            found,
             service="entity-service",
             stubs=[EntityGraphStub, ObservingStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )
         options = base.options_of(
-            api_key=api_key, app_id=None, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+            credential=credential, app_id=None, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
         )
         super().__init__(connection, options)

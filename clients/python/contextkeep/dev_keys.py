@@ -1,0 +1,69 @@
+"""Keys of stacks in development, which clients on the same machine find by themselves.
+
+`make run` makes a key for the person who started it and keeps it, by address, in a file that only this account can
+read: `~/.config/contextkeep/dev.json`, or what `CONTEXTKEEP_DEV_KEYS` names. An entry is `{"key": ..., "pid": ...}`. It
+counts as long as its process runs, so that a key never goes to another program that listens on the port later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from contextkeep.address import Address
+
+PATH_VARIABLE = "CONTEXTKEEP_DEV_KEYS"
+HOST = "127.0.0.1"  # `localhost` may also be ::1, where another account may listen
+
+
+def path() -> Path:
+    """Return where the keys are kept; the file may be missing."""
+    return Path(os.environ.get(PATH_VARIABLE) or Path.home() / ".config" / "contextkeep" / "dev.json")
+
+
+def entries(file: Path) -> dict[str, dict[str, object]]:
+    """Return the entries of running stacks by address, such as `127.0.0.1:50051`; none if the file cannot be read."""
+    try:
+        if hasattr(os, "getuid") and file.stat().st_uid != os.getuid():
+            return {}  # another account's keys are not ours to send
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(content, dict):
+        return {}
+    return {address: entry for address, entry in content.items() if isinstance(entry, dict) and _runs(entry.get("pid"))}
+
+
+def find(address: Address) -> tuple[Address, str]:
+    """Return the key of a stack in development, and the address to send it to.
+
+    Args:
+        address: Where the service is. `localhost` becomes `127.0.0.1` if there is a key.
+
+    Returns:
+        The address as it is and an empty key, if no stack of this account runs there.
+    """
+    if address.tls or address.host not in (HOST, "localhost"):
+        return address, ""
+    try:
+        keys = entries(path())
+    except RuntimeError:  # this account has no home folder
+        return address, ""
+    found = Address(HOST, address.port)
+    key = keys.get(found.target, {}).get("key")
+    return (found, key) if isinstance(key, str) and key else (address, "")
+
+
+def _runs(pid: object) -> bool:
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
+        return False
+    if os.name == "nt":
+        return True  # os.kill would end the process there
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return False  # another account's process has the number now
+    return True
