@@ -15,6 +15,7 @@ import { type CallSettings, Connection, type TlsOptions } from "./connection.js"
 import { findDevKey } from "./dev-keys.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { Attempts, RetryBudget } from "./retries.js";
+import { checkTexts } from "./texts.js";
 
 const TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -106,6 +107,7 @@ export abstract class Client {
     mayRepeat = true,
   ): Promise<MessageShape<O>> {
     const message = create(method.input, request);
+    checkTexts(method.input, message);
     const attempts = this.attempts(options, options.timeoutMs ?? this.options.timeoutMs, mayRepeat);
     return attempts.run(() => this.connection.unary(method, message, this.settings(options, attempts)));
   }
@@ -123,6 +125,7 @@ export abstract class Client {
     mayRepeat = true,
   ): AsyncGenerator<MessageShape<O>> {
     const message = create(method.input, request);
+    checkTexts(method.input, message);
     const attempts = this.attempts(options, options.timeoutMs, mayRepeat);
     for (;;) {
       let begun = false;

@@ -9,6 +9,7 @@
 import { randomUUID } from "node:crypto";
 
 import { InvalidArgument } from "./gen/errors.js";
+import { checkText } from "./texts.js";
 
 /** A JSON object as it is read. */
 export type JsonObject = { [name: string]: any };
@@ -45,7 +46,7 @@ export function parseObject(text: string): JsonObject {
  * Return the JSON text of a value; a `bigint` is a whole number.
  *
  * @param field What to call the value in an error.
- * @throws InvalidArgument It holds NaN, infinity, itself, or is nothing that JSON has.
+ * @throws InvalidArgument It holds NaN, infinity, half of a character, itself, or is nothing that JSON has.
  */
 export function toJson(value: unknown, field = "value"): string {
   const mark = `${randomUUID()}:`;
@@ -56,11 +57,13 @@ export function toJson(value: unknown, field = "value"): string {
       if (typeof member === "number" && !Number.isFinite(member)) {
         throw new TypeError(`${name ? JSON.stringify(name) : "it"} is ${member}`);
       }
+      for (const text of [name, member]) if (typeof text === "string") checkText(text, field);
       if (typeof member !== "bigint") return member;
       marked = true;
       return `${mark}${member}`;
     });
   } catch (error) {
+    if (error instanceof InvalidArgument) throw error;
     throw new InvalidArgument(`${field} cannot be JSON: ${(error as Error).message}`, { field, cause: error });
   }
   if (text === undefined) throw new InvalidArgument(`${field} cannot be JSON: it is ${typeof value}`, { field });

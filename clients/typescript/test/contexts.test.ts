@@ -117,6 +117,8 @@ test("a part has one content, and what cannot travel is refused by its place", a
   await refused([{ text: "a" }, {}], "message.parts[1]");
   await refused([{ text: "a", url: "b" }], "message.parts[0]");
   await refused([{ data: Number.NaN }], "message.parts[0].data_json");
+  await refused([{ data: { "\ud83d": 1 } }], "message.parts[0].data_json");
+  await refused([{ text: "a cat \u{1f408}" }, { text: "half of it \ud83d" }], "message.parts[1].text");
 });
 
 test("secrets are named by their places, and a standalone message leaves nothing", async () => {

@@ -18,6 +18,7 @@ from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.client._unsendable import check_text
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -314,10 +315,15 @@ def built(kind: type[M], place: str, **fields: Any) -> M:
     """Return a message with these fields.
 
     Raises:
-        InvalidArgument: one has a value of another type, such as a number where a text is wanted.
+        InvalidArgument: one has a value of another type, such as a number where a text is wanted; or a text that
+            cannot travel.
     """
     try:
         return kind(**fields)
+    except UnicodeEncodeError:
+        for name, value in fields.items():
+            check_text(f"{place}.{name}", value)
+        raise
     except TypeError:
         for name, value in fields.items():
             try:
@@ -338,7 +344,7 @@ def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "nod
     """Set what is said of a new node. `write_graph` does this a thousand times: what is not said costs nothing."""
     try:
         _fill_node(message, node, field)
-    except TypeError:
+    except (TypeError, UnicodeEncodeError):
         built(graph_pb.NodeInput, field, **{name: getattr(node, name) for name in _NODE_TEXTS})
         raise
 
@@ -375,7 +381,7 @@ def fill_edge(message: graph_pb.EdgeInput, edge: EdgeInput, *, field: str = "edg
             message.graph_name = edge.graph_name
         if edge.edge_type:
             message.edge_type = edge.edge_type
-    except TypeError:
+    except (TypeError, UnicodeEncodeError):
         built(graph_pb.EdgeInput, field, graph_name=edge.graph_name, edge_type=edge.edge_type)
         raise
     if edge.data is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Self, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, Self, TypeVar
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
 from contextkeep.client._tracing import ClientSpan
+from contextkeep.client._unsendable import refusing
 from contextkeep.errors import Unavailable
 from contextkeep.retries import Attempts, RetryBudget
 
@@ -19,6 +21,12 @@ _T = TypeVar("_T")
 
 class AsyncClient:
     """What the clients share: one channel, who calls, how long, how often."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, refusing(method))
 
     def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
         self._connection = connection

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Any, Self, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, Self, TypeVar
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
 from contextkeep.client._tracing import ClientSpan
+from contextkeep.client._unsendable import refusing
 from contextkeep.errors import Unavailable
 from contextkeep.retries import Attempts, RetryBudget
 
@@ -20,6 +22,12 @@ _T = TypeVar("_T")
 
 class Client:
     """What the clients share: one channel, who calls, how long, how often."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, refusing(method))
 
     def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
         self._connection = connection

@@ -1,0 +1,106 @@
+"""Texts that cannot travel: a lone surrogate is no character, so UTF-8 has no bytes for it.
+
+The generated messages raise `UnicodeEncodeError` for one, which says neither the field nor that it is the caller's.
+Each public method of a client says both.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from contextkeep.errors import InvalidArgument
+
+_DEPTH_MAX = 6  # of the values of a call
+
+
+def refusing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that raises `InvalidArgument`, with the field, for a text that cannot travel."""
+    made: Any
+    if inspect.isasyncgenfunction(method):
+
+        async def made(*given: Any, **named: Any) -> AsyncGenerator[Any, None]:
+            try:
+                async with aclosing(method(*given, **named)) as answers:
+                    async for answer in answers:
+                        yield answer
+            except UnicodeEncodeError as error:
+                raise _refused(method, error, given, named) from None
+
+    elif inspect.iscoroutinefunction(method):
+
+        async def made(*given: Any, **named: Any) -> Any:
+            try:
+                return await method(*given, **named)
+            except UnicodeEncodeError as error:
+                raise _refused(method, error, given, named) from None
+
+    elif inspect.isgeneratorfunction(method):
+
+        def made(*given: Any, **named: Any) -> Generator[Any, Any, Any]:
+            try:
+                return (yield from method(*given, **named))
+            except UnicodeEncodeError as error:
+                raise _refused(method, error, given, named) from None
+
+    else:
+
+        def made(*given: Any, **named: Any) -> Any:
+            try:
+                return method(*given, **named)
+            except UnicodeEncodeError as error:
+                raise _refused(method, error, given, named) from None
+
+    return functools.wraps(method)(made)
+
+
+def check_text(field: str, value: object) -> None:
+    """Refuse a text that cannot travel.
+
+    Raises:
+        InvalidArgument: it holds a lone surrogate.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise _invalid(field, error) from None
+
+
+def _refused(
+    method: Callable[..., Any], error: UnicodeEncodeError, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> InvalidArgument:
+    arguments = inspect.signature(method).bind_partial(*given, **named).arguments
+    values = {name: value for name, value in arguments.items() if name != "self"}
+    return _invalid(next(_paths(values, error.object, "", _DEPTH_MAX), ""), error)
+
+
+def _invalid(field: str, error: UnicodeEncodeError) -> InvalidArgument:
+    character = f"U+{ord(error.object[error.start]):04X}"
+    return InvalidArgument(
+        f"{field or 'a text'} holds {character} at {error.start}: half of a character, which UTF-8 does not have",
+        field=field,
+    )
+
+
+def _paths(value: Any, text: str, path: str, depth: int) -> Iterator[str]:
+    """Yield where a text is among the values of a call."""
+    if isinstance(value, str):
+        if value == text:
+            yield path
+        return
+    if depth == 0:
+        return
+    parts: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        parts = [(f"{path}.{name}" if path else str(name), one) for name, one in value.items()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = [(f"{path}[{place}]", one) for place, one in enumerate(value)]
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = [(f"{path}.{one.name}", getattr(value, one.name)) for one in fields(value)]
+    for name, one in parts:
+        yield from _paths(one, text, name, depth - 1)

@@ -1,0 +1,106 @@
+"""What cannot travel is refused before it is sent, with the field: half of a character, NaN, infinity."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from contextkeep import ContextInput, EdgeInput, ExternalId, MessageInput, NodeInput, PartInput, new_id
+from contextkeep.errors import InvalidArgument
+from tests.clients.worlds import ASYNC, World
+
+HALF = "cat \ud83d"
+NOT_OF_TEXTS = {
+    "channel",
+    "close",
+    "call",
+    "stream",
+    "download_blob",
+    "export_archive",
+    "export_graph",
+    "import_archive",
+    # take values of other kinds, too
+    "approve_definition",
+    "export_archive_messages",
+}
+# neither is sent where it does not count
+UNUSED = {("delete_edge", "graph_name"), ("consolidate_memories", "request_id")}
+NOT_SENT = {"path", "api_key", "credential"}
+
+
+def calls_with_texts() -> Iterator[tuple[str, str, str]]:
+    """Yield each method of each client with each of its arguments that is a text."""
+    for client in ("entity", "context"):
+        kind = ASYNC.entity_class if client == "entity" else ASYNC.context_class
+        for name, method in inspect.getmembers(kind, inspect.isfunction):
+            if name.startswith("_") or name in NOT_OF_TEXTS:
+                continue
+            for parameter in inspect.signature(method).parameters.values():
+                is_text = str(parameter.annotation) in ("str", "str | None", "Id", "Id | None")
+                if is_text and parameter.name not in NOT_SENT and (name, parameter.name) not in UNUSED:
+                    yield client, name, parameter.name
+
+
+def filled(method: Any, argument: str) -> dict[str, Any]:
+    """Return arguments with which a method can be called: half of a character for one of them."""
+    values: dict[str, Any] = {}
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.name == argument:
+            values[argument] = HALF
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+            said = str(parameter.annotation)
+            values[parameter.name] = (
+                new_id() if said in ("str", "Id") or "Id" in said else b"" if "Source" in said else []
+            )
+    return values
+
+
+async def test_a_text_that_cannot_travel_is_refused_by_every_call(world: World):
+    """No service is asked: there is none at this address."""
+    missed = []
+    async with (
+        world.entity("127.0.0.1:9", retries=0, timeout_s=0.3) as graph,
+        world.context("127.0.0.1:9", retries=0, timeout_s=0.3) as context,
+    ):
+        for client, name, argument in calls_with_texts():
+            method = getattr(graph if client == "entity" else context, name)
+            try:
+                await world.run(method, **filled(method, argument))
+            except InvalidArgument as error:
+                if not error.violations or not error.violations[0].field:
+                    missed.append(f"{name}({argument}): no field")
+            except Exception as error:
+                missed.append(f"{name}({argument}): {type(error).__name__}: {error}"[:200])
+            else:
+                missed.append(f"{name}({argument}): not refused")
+    assert "\n".join(missed) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "field"),
+    [
+        ("send_message", {"message": HALF}, "message.content"),
+        ("send_message", {"message": MessageInput(parts=[PartInput(text=HALF)])}, "message.parts[0].text"),
+        ("send_message", {"message": MessageInput(parts=[PartInput(data={"a": HALF})])}, "message.parts[0].data_json"),
+        ("send_message", {"message": MessageInput(parts=[PartInput(data=float("nan"))])}, "message.parts[0].data_json"),
+        ("send_message", {"message": "x", "context": ContextInput(title=HALF)}, "context.title"),
+        ("append_messages", {"said": ["x", HALF]}, "messages[1].content"),
+        ("append_messages", {"said": ["x"], "get_or_create": ExternalId("s", HALF)}, "get_or_create.id"),
+        ("insert_wm_record", {"memory_type": "t", "name": HALF}, "record.name"),
+        ("insert_wm_record", {"memory_type": "t", "name": "n", "content": [float("inf")]}, "record.content_json"),
+        ("insert_wm_record", {"memory_type": "t", "name": "n", "metadata": {HALF: 1}}, "record.metadata_json"),
+        ("search_wm_records", {"text": "x", "memory_types": ["t", HALF]}, "memory_types[1]"),
+        ("execute_tool", {"tool_name": "t", "arguments": {"x": float("-inf")}}, "arguments_json"),
+        ("write_graph", {"nodes": [NodeInput(general_type_name="N", name=HALF)]}, "nodes[0].name"),
+        ("write_graph", {"edges": [EdgeInput(new_id(), new_id(), HALF)]}, "edges[0].edge_type"),
+        ("create_node", {"general_type_name": "N", "data": {"x": float("nan")}}, "node.data_json"),
+    ],
+)
+async def test_the_error_names_the_field(world: World, name: str, given: dict[str, Any], field: str):
+    async with world.entity("127.0.0.1:9", retries=0) as graph, world.context("127.0.0.1:9", retries=0) as context:
+        with pytest.raises(InvalidArgument) as raised:
+            await world.run(getattr(context, name, None) or getattr(graph, name), **given)
+    assert [one.field for one in raised.value.violations] == [field]
