@@ -26,11 +26,12 @@ from context_service.retrieval.matching import Row
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.profiles import DEFAULT, profile, profile_names
-from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranked
+from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranking
 from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
+from service_runtime.calls import in_slices
 from service_runtime.metrics import Timed
 
 TOKENS_DEFAULT, TOKENS_MAX = 2_000, 100_000
@@ -267,14 +268,16 @@ class Recalling:
             is_answer = row.found or (row.session, row.place) in answers or place in nearest
             return place in referred or (bool(is_answer) and asked.which.admits(row))
 
-        wanted = ranked(
-            question,
-            matching,
-            profile(name),
-            cosines=near.cosines if near else None,
-            wanted=is_wanted,
-            limit=limit + len(referred),
-            with_features=asked.with_features,
+        wanted = await in_slices(
+            ranking(
+                question,
+                matching,
+                profile(name),
+                cosines=near.cosines if near else None,
+                wanted=is_wanted,
+                limit=limit + len(referred),
+                with_features=asked.with_features,
+            )
         )
         wanted = _first(referred, wanted)[:limit]
         texts = await self._passages.texts(principal, scope, [(one.row.seq, one.row.ordinal) for one in wanted])

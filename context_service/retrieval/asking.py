@@ -8,7 +8,7 @@ from context_service.retrieval.questions import Question
 from context_service.retrieval.slips import meant
 from context_service.retrieval.terms import words_of
 from service_runtime.auth import Principal
-from service_runtime.calls import give_way
+from service_runtime.calls import in_slices
 
 WORDS_MAX = 4  # of a question for which others are tried
 # Of large scopes only the newest words are known; for as many others the index is asked, 10 ms each. Of a short word
@@ -38,7 +38,7 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     if not missing:
         return question, matching
     vocabulary = await passages.vocabulary(principal, scope, matching.totals)
-    found = await meant(missing, vocabulary, give_way=give_way)
+    found = await in_slices(meant(missing, vocabulary))
     asked_of_index = range(INDEX_CHARS_MIN, INDEX_CHARS_MAX + 1)
     others = [word for word in missing if word not in found and len(word) in asked_of_index][:INDEX_WORDS_MAX]
     if others and not matching.is_whole:

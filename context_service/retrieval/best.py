@@ -12,8 +12,9 @@ from context_service.retrieval.matching import Row
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.profiles import DEFAULT, profile
-from context_service.retrieval.ranking import Ranked, ranked
+from context_service.retrieval.ranking import Ranked, ranking
 from service_runtime.auth import Principal
+from service_runtime.calls import in_slices
 
 _T = TypeVar("_T")
 
@@ -66,14 +67,16 @@ async def best(
             seq_to=_SEQ_MAX,
         )
     nearest = near.nearest if near else frozenset()
-    found = ranked(
-        question,
-        matching,
-        profile(DEFAULT),
-        cosines=near.cosines if near else None,
-        wanted=lambda row: (bool(row.found) or (row.seq, row.ordinal) in nearest) and wanted(row),
-        limit=limit,
-        with_features=False,
+    found = await in_slices(
+        ranking(
+            question,
+            matching,
+            profile(DEFAULT),
+            cosines=near.cosines if near else None,
+            wanted=lambda row: (bool(row.found) or (row.seq, row.ordinal) in nearest) and wanted(row),
+            limit=limit,
+            with_features=False,
+        )
     )
     return Best(ranked=found, by_meaning=near is not None, error=error)
 

@@ -34,11 +34,11 @@ from __future__ import annotations
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid5
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
@@ -46,7 +46,7 @@ from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_
 from context_service.retrieval.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
 from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
-from service_runtime.calls import give_way
+from service_runtime.calls import give_way, in_slices
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
 
@@ -807,7 +807,7 @@ class Passages:
             at = time.monotonic()
             texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
             found = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
-            known = _Likes(totals, at, await meant(words, Vocabulary(found), give_way=give_way))
+            known = _Likes(totals, at, await in_slices(meant(words, Vocabulary(found))))
         _keep(self._likes, key, known, count_max=LIKES_MAX)
         return known.meant
 
@@ -845,7 +845,7 @@ class Passages:
         named = {**_named(principal.tenant_id, scope), **of_question}
         # Planned for its values: not knowing the terms, Postgres would read the scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
-        return [Row._make((*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])) for row in rows]
+        return await in_slices(_read(rows))
 
     async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
         """Return the share of a scope's passages that the commoner terms have."""
@@ -884,6 +884,15 @@ class _Likes:
 class _Sample:
     passages: int  # of the scope, when it was taken
     shares: Mapping[int, float]
+
+
+def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
+    """Return rows as ranking reads them, in steps."""
+    read = []
+    for row in rows:
+        read.append(Row._make((*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])))
+        yield
+    return read
 
 
 def _seen(principal: Principal, scope: Scope) -> _Seen:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching
@@ -14,6 +15,8 @@ from context_service.retrieval.slips import is_tried
 from context_service.retrieval.terms import asked_terms, asked_words, stems
 
 CHARS_MAX = 20_000  # of a question that are looked at
+# Each passage's day is compared with each date: a date .3 us. Months and years multiply.
+DAYS_MAX, NAMED_MAX = 32, 2_000
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = re.compile(
@@ -101,17 +104,22 @@ class Question:
 
     @cached_property
     def days(self) -> Sequence[Day]:
-        """The dates that it names."""
-        days = [Day(*map(int, found.groups())) for found in _ISO_DATE.finditer(self.text)]
+        """The dates that it names, the first `DAYS_MAX`."""
+        return list(islice(dict.fromkeys(islice(self._named_days(), NAMED_MAX)), DAYS_MAX))
+
+    def _named_days(self) -> Iterator[Day]:
+        """Yield the dates that it names, as often as it does; each month once for each year."""
+        for found in _ISO_DATE.finditer(self.text):
+            yield Day(*map(int, found.groups()))
         rest = _ISO_DATE.sub(" ", self.text)
-        years = [int(year) for year in _YEAR.findall(rest)] or [0]
+        years = list(dict.fromkeys(int(year) for year in _YEAR.findall(rest))) or [0]
         months = [found for found in _MONTH.finditer(rest) if _is_month(found, rest)]
         for found in months:
             day = int(found["day_behind"] or found["day_before"] or 0)
-            days.extend(Day(year, _MONTHS.index(found["month"][:3].lower()) + 1, day) for year in years)
+            for year in years:
+                yield Day(year, _MONTHS.index(found["month"][:3].lower()) + 1, day)
         if not months and years != [0]:
-            days.extend(Day(year, 0, 0) for year in years)
-        return list(dict.fromkeys(days))
+            yield from (Day(year, 0, 0) for year in years)
 
     @cached_property
     def asks_when(self) -> bool:

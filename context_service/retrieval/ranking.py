@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, NamedTuple
 
-from context_service.retrieval.features import FEATURES, Candidates
+from context_service.retrieval.features import Candidates, feature
 from context_service.retrieval.matching import Matching, Row
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.questions import Question
+from context_service.retrieval.steps import at_once
 
 RANKED_MAX = 100
 
@@ -23,7 +24,7 @@ class Ranked(NamedTuple):
     cosine: float | None = None  # of its vector with the question's; None: one of them there is not
 
 
-def ranked(
+def ranking(
     question: Question,
     matching: Matching,
     profile: Profile,
@@ -32,8 +33,8 @@ def ranked(
     wanted: Callable[[Row], bool] | None = None,
     limit: int = RANKED_MAX,
     with_features: bool = True,
-) -> list[Ranked]:
-    """Return the best candidates, the best first. Of equal ones what was said first is first.
+) -> Generator[None, None, list[Ranked]]:
+    """Return the best candidates, the best first, in steps (`calls.in_slices`). Of equal ones the first said is first.
 
     What has no term of the question, and was not said right after what has, is none, unless it is near by its vector.
 
@@ -48,8 +49,10 @@ def ranked(
         with_features: Whether the shares of their scores are, too.
     """
     weights = profile.words if cosines is None else profile.with_meaning
-    candidates = Candidates(question, matching, cosines or {})
-    rows, columns = candidates.rows, {name: FEATURES[name](candidates) for name in weights}
+    candidates = yield from Candidates.read(question, matching, cosines or {})
+    rows, columns = candidates.rows, {}
+    for name in weights:
+        columns[name] = yield from feature(name, candidates)
     scores = [0.0] * len(rows)
     for name, weight in weights.items():
         if any(columns[name]):
@@ -74,3 +77,8 @@ def ranked(
         )
         for _, _, _, number in best
     ]
+
+
+def ranked(question: Question, matching: Matching, profile: Profile, **options: Any) -> list[Ranked]:
+    """Return what `ranking` returns, at once: for callers that are on no event loop."""
+    return at_once(ranking(question, matching, profile, **options))

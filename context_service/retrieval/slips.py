@@ -5,13 +5,13 @@ Levenshtein, each place changed once). Numbers are never taken for others: error
 beginning of a long row of letters and digits is one of it, as of a commit.
 
 A caller chooses the words on both sides, so the work for one word is bounded: `relatives` takes at most some 5 ms, and
-callers give the event loop back between two words.
+`meant` lets its caller give the event loop back between two words.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 
 CHARS_MIN = 4  # of a word that is looked for by others
@@ -81,21 +81,13 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     return [other for slips, _, other in sorted(found) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 
 
-async def meant(
-    words: Iterable[str], vocabulary: Vocabulary, *, give_way: Callable[[], Awaitable[None]]
-) -> dict[str, Sequence[str]]:
-    """Return the words that may be meant, of each for which there are any.
-
-    Args:
-        words: A few.
-        vocabulary: Of the scope.
-        give_way: Awaited before each word; a call that has ended stops there.
-    """
+def meant(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None, dict[str, Sequence[str]]]:
+    """Return the words that may be meant, of each for which there are any; yield after each (`calls.in_slices`)."""
     found: dict[str, Sequence[str]] = {}
     for word in words:
-        await give_way()
         if others := relatives(word, vocabulary):
             found[word] = others
+        yield
     return found
 
 

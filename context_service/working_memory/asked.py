@@ -19,7 +19,7 @@ from context_service.retrieval import asking
 from context_service.retrieval.matching import ASKED_TERMS_MAX
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.profiles import DEFAULT, profile
-from context_service.retrieval.ranking import ranked
+from context_service.retrieval.ranking import ranking
 from context_service.retrieval.terms import asked_words, masks
 from context_service.working_memory.record_fields import ACTIVE
 from context_service.working_memory.record_passages import NODE, scope_of
@@ -27,6 +27,7 @@ from context_service.working_memory.search import TEXT_CHARS_MAX as QUERY_CHARS_
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.texts import TEXT_CHARS_MAX
 from service_runtime.auth import Principal
+from service_runtime.calls import in_slices
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
 
@@ -194,13 +195,15 @@ class AskedRecords:
         best: list[tuple[float, UUID, int, int]] = []
         for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
             question, matching = await asking.asked(self._passages, principal, scope_of(node_id), text)
-            there = ranked(
-                question,
-                matching,
-                profile(DEFAULT),
-                wanted=lambda row: bool(row.found),
-                limit=2 * limit,
-                with_features=False,
+            there = await in_slices(
+                ranking(
+                    question,
+                    matching,
+                    profile(DEFAULT),
+                    wanted=lambda row: bool(row.found),
+                    limit=2 * limit,
+                    with_features=False,
+                )
             )
             best.extend((one.score, node_id, one.row.seq, one.row.ordinal) for one in there)
         taken: list[tuple[float, UUID, int, int]] = []

@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from context_service.retrieval.features import FEATURES, Candidates
+from context_service.retrieval.features import Candidates, feature
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import ranked
+from context_service.retrieval.steps import at_once
 from context_service.retrieval.terms import terms_of
 from tests.bench.quality.conversations import Ask, Conversation, Searcher
 
@@ -172,7 +173,7 @@ def by_bm25(conversation: Conversation) -> Ask:
 
     def ask(text: str) -> list[str]:
         question = Question.of(text)
-        candidates = Candidates(question, index.matching(question), {})
+        candidates = at_once(Candidates.read(question, index.matching(question), {}))
         scored = zip(candidates.bm25, candidates.rows, strict=True)
         best = sorted((-score, row.seq) for score, row in scored if score > 0)
         return [conversation.turns[seq].id for _, seq in best]
@@ -188,5 +189,5 @@ def searcher(profile: Profile) -> Searcher:
 def columns(index: Index, text: str, features: Mapping[str, object]) -> tuple[list[int], dict[str, list[float]]]:
     """Return the turns that are candidates, by their numbers, and each feature of them."""
     question = Question.of(text)
-    candidates = Candidates(question, index.matching(question), {})
-    return [row.seq for row in candidates.rows], {name: FEATURES[name](candidates) for name in features}
+    candidates = at_once(Candidates.read(question, index.matching(question), {}))
+    return [row.seq for row in candidates.rows], {name: at_once(feature(name, candidates)) for name in features}

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_service.retrieval.budget import Item, within_budget
-from context_service.retrieval.features import FEATURES, Candidates
+from context_service.retrieval.features import FEATURES, Candidates, feature
 from context_service.retrieval.profiles import BadProfile, Profile, parsed, profile, profile_names
 from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import Ranked, ranked
+from context_service.retrieval.steps import at_once
 from context_service.retrieval.terms import terms_of
 from tests.bench.quality.conversations import Conversation, Turn
 from tests.bench.quality.in_memory import Index
@@ -70,8 +71,8 @@ def seqs(found: list[Ranked]) -> list[int]:
 )
 def test_a_feature_is_what_is_worked_out_by_hand(case):
     index, question = Index(talk(case["said"], case.get("dates", []))), Question.of(case["question"])
-    candidates = Candidates(question, index.matching(question), {})
-    values = FEATURES[case["feature"]](candidates)
+    candidates = at_once(Candidates.read(question, index.matching(question), {}))
+    values = at_once(feature(case["feature"], candidates))
 
     found: list[object] = [None] * sum(map(len, case["said"]))
     for row, value in zip(candidates.rows, values, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import string
+import time
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -26,7 +27,9 @@ from context_service.retrieval.slips import (
     slips_between,
 )
 from context_service.retrieval.terms import terms_of
+from service_runtime.calls import in_slices
 from service_runtime.postgres import Database, Transaction
+from service_runtime.turns import SLICE_S
 from tests.conftest import PRINCIPAL, Urls
 
 WORDS = st.text(string.ascii_lowercase, min_size=4, max_size=12)
@@ -114,18 +117,14 @@ def test_slips_are_counted_as_the_textbook_counts_them(one: str, other: str, sli
 
 async def test_a_call_that_has_ended_compares_no_further_word(monkeypatch: pytest.MonkeyPatch):
     compared: list[str] = []
-    monkeypatch.setattr(slips, "relatives", lambda word, _: compared.append(word))
-    left = asyncio.Event()
 
-    async def give_way() -> None:
-        if compared:
-            await left.wait()
+    def compare(word: str, _: Vocabulary) -> None:
+        compared.append(word)
+        comparing.cancel()
+        time.sleep(SLICE_S)
 
-    comparing = asyncio.create_task(meant(["complant", "headche"], Vocabulary(), give_way=give_way))
-    while not compared:
-        await asyncio.sleep(0)
-    comparing.cancel()
-    left.set()
+    monkeypatch.setattr(slips, "relatives", compare)
+    comparing = asyncio.create_task(in_slices(meant(["complant", "headche"], Vocabulary())))
 
     with pytest.raises(asyncio.CancelledError):
         await comparing
