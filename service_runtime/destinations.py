@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from contextkeep.errors import AddressRefused
+
+_log = logging.getLogger("destinations")
 
 _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -61,7 +64,16 @@ class Destinations:
         addresses = await self._resolve(host, port)
         if not addresses:
             raise OSError("the name stands for no address")
-        checked = [self.check(one, port) for one in addresses]  # all of them, or none is trusted
+        try:
+            checked = [self.check(one, port) for one in addresses]  # all of them, or none is trusted
+        except AddressRefused as error:
+            if literal_of(host):
+                raise
+            # Callers learn nothing of the network: what a name stands for in it is for the log.
+            _log.warning("address refused", extra={"host": host, "port": port, "error": error.message})
+            raise AddressRefused(
+                "nothing is sent to the address of its name: it is not a public one, and not in MCP_SERVERS_ALLOWED"
+            ) from None
         return checked[0]
 
     def check(self, address: str, port: int) -> Destination:

@@ -68,6 +68,7 @@ def client(
     tls: ssl.SSLContext | None,
     headers: dict[str, str],
     check: Callable[[Response], None],
+    readable: Callable[[Response, AsyncIterator[bytes]], AsyncIterator[bytes]] | None = None,
 ) -> httpx2.AsyncClient:
     """Return a client whose requests go to an address that was checked.
 
@@ -78,6 +79,8 @@ def client(
         tls: For `https`.
         headers: Of each request.
         check: Looks at the head of an answer to a POST, and raises what the watch returns where it is not to be read.
+        readable: Passes on the body of an answer, and raises what the watch returns where it would cost too much to
+            read; None: any is passed on.
     """
     import httpx2
 
@@ -110,7 +113,7 @@ def client(
             return httpx2.Response(
                 response.status_code,
                 headers=response.headers,
-                stream=Bounded(response.stream),
+                stream=Bounded(response),
                 extensions=response.extensions,
             )
 
@@ -118,10 +121,14 @@ def client(
             await inner.aclose()
 
     class Bounded(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
+        def __init__(self, response: httpx2.Response) -> None:
+            self._response = response
+            self._stream: Any = response.stream
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return readable(self._response, self._bounded()) if readable else self._bounded()
+
+        async def _bounded(self) -> AsyncIterator[bytes]:
             size_bytes = 0
             async for chunk in self._stream:
                 size_bytes += len(chunk)

@@ -8,17 +8,22 @@ connection of its own, which ends with it.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
+import re
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import orjson
+
 from context_service.knowledge.mcp_tool import Definition, definition
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destination, Destinations
+from service_runtime.documents import beside_the_loop
 from service_runtime.extras import install
 from service_runtime.pinned import Origin, Response, Watch, broken, cause_of
 from service_runtime.pinned import client as pinned_client
@@ -31,10 +36,18 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 ANSWER_BYTES_MAX = 1024 * 1024  # of one response, as it comes
+# Of one message, which the protocol's library reads in one go, on the event loop: a list or object takes it .3 us, a
+# value .2 us, a block of an answer 10 us, a tool 20 us. Brackets and commas of texts count, too.
+CONTAINERS_MAX, VALUES_MAX = 16_384, 50_000
+BLOCKS_MAX = 500
 TOOLS_MAX = 200  # of a server
+_LINES_MAX = 5_000  # of a response of events: a line takes the library 2 us, and may say nothing
+_SMALL_BYTES = 8 * 1024  # a message of fewer has as few of anything
 _TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # of all of a conversation
 _PAGES_MAX = 20
 _TEXT_CHARS_MAX = 256 * 1024  # of all texts that a tool answers
+_RESULT_BYTES = 4  # as which a byte counts that is looked through for secrets, or written again
+_BETWEEN_EVENTS, _BETWEEN_BYTES = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)"), 3
 _HTTP_ERROR, _REDIRECT = 400, 300
 _ASKS_WHO = frozenset({401, 403, 407})
 # What they log may hold what a server says, and headers.
@@ -89,8 +102,8 @@ class McpClient:
             AddressRefused, McpServerFailed: it cannot be asked.
         """
 
-        async def work(session: ClientSession) -> Discovered:
-            found = await _tools(session)
+        async def work(session: ClientSession, watch: Watch) -> Discovered:
+            found = await _tools(session, watch)
             kept = [one for one in found.values() if one is not None]
             return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
 
@@ -104,10 +117,10 @@ class McpClient:
             AddressRefused, McpServerFailed: its server cannot be asked.
         """
 
-        async def work(session: ClientSession) -> Said:
+        async def work(session: ClientSession, watch: Watch) -> Said:
             import mcp_types as types
 
-            now = (await _tools(session)).get(approved.name)
+            now = (await _tools(session, watch)).get(approved.name)
             if now is None:
                 raise ToolRefused("its server has the tool no more")
             if now != approved:
@@ -115,11 +128,11 @@ class McpClient:
             # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
             params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
             result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
-            return _said(result, target.secret)
+            return await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _said, result, target.secret)
 
         return await self._talk(target, work)
 
-    async def _talk(self, target: Target, work: Callable[[ClientSession], Awaitable[_T]]) -> _T:
+    async def _talk(self, target: Target, work: Callable[[ClientSession, Watch], Awaitable[_T]]) -> _T:
         mcp = await _library()
         origin = origin_of(target.url)
         try:
@@ -137,7 +150,7 @@ class McpClient:
                     target.url, http_client=http, max_sse_event_size=ANSWER_BYTES_MAX
                 )
                 async with mcp.Client(transport, mode=mcp.mode_of(target.protocol), cache=None) as client:
-                    return await work(client.session)
+                    return await work(client.session, watch)
         except Exception as error:
             if (refused := cause_of(error, ToolRefused)) is not None:
                 raise ToolRefused(str(refused)) from None
@@ -148,8 +161,15 @@ class McpClient:
         if self._tls is None and origin.scheme == "https":
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         headers = {"authorization": f"Bearer {target.secret}"} if target.secret else {}
-        check = partial(_check, watch=watch)
-        return pinned_client(origin, destination, watch, tls=self._tls, headers=headers, check=check)
+        return pinned_client(
+            origin,
+            destination,
+            watch,
+            tls=self._tls,
+            headers=headers,
+            check=partial(_check, watch=watch),
+            readable=partial(_readable, watch=watch),
+        )
 
 
 def origin_of(url: str) -> Origin:
@@ -187,6 +207,68 @@ def _check(response: Response, watch: Watch) -> None:
         raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
 
 
+async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
+    """Pass on an answer, each of its messages once it is known to cost little to read."""
+    if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        whole = bytearray()
+        async for chunk in body:
+            whole += chunk
+        await _check_message(whole, watch)
+        yield bytes(whole)
+        return
+    held, lines = bytearray(), 0
+    async for chunk in body:
+        lines += chunk.count(b"\n") + chunk.count(b"\r")
+        if lines > _LINES_MAX:
+            raise watch.failed(f"it answers more than {_LINES_MAX} lines of events")
+        looked_at = max(len(held) - _BETWEEN_BYTES, 0)
+        held += chunk
+        ends = [found.end() for found in _BETWEEN_EVENTS.finditer(held, looked_at)]
+        if not ends:
+            continue
+        for event in _BETWEEN_EVENTS.split(held[: ends[-1]]):
+            await _check_message(_data_of(event), watch)
+        yield bytes(held[: ends[-1]])
+        del held[: ends[-1]]
+    if held:
+        await _check_message(_data_of(held), watch)
+        yield bytes(held)
+
+
+def _data_of(event: bytes | bytearray) -> bytes:
+    """Return what an event says, without the names of its fields."""
+    lines = event.removeprefix(codecs.BOM_UTF8).splitlines()
+    return b"\n".join(line.partition(b":")[2] for line in lines if line.startswith(b"data"))
+
+
+async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
+    """Refuse a message of more lists, values, blocks or tools than the library reads in some milliseconds.
+
+    Raises:
+        NotToBeRead: it has more.
+    """
+    if len(text) <= _SMALL_BYTES:
+        return
+    containers = text.count(b"{") + text.count(b"[")
+    if containers > CONTAINERS_MAX:
+        raise watch.failed(f"it answers more than {CONTAINERS_MAX} lists and objects in one message")
+    if text.count(b",") > VALUES_MAX:
+        raise watch.failed(f"it answers more than {VALUES_MAX} values in one message")
+    if containers <= BLOCKS_MAX:
+        return
+    try:
+        result = (await beside_the_loop(len(text), orjson.loads, text))["result"]
+        blocks, tools = (len(result.get(name, ())) for name in ("content", "tools"))
+    except ValueError:
+        raise watch.failed("it answers what is not JSON") from None
+    except (TypeError, LookupError, AttributeError):
+        return  # the library says what is wrong with it
+    if blocks > BLOCKS_MAX:
+        raise watch.failed(f"its tool answers {blocks} blocks; the limit is {BLOCKS_MAX}")
+    if tools > 2 * TOOLS_MAX:
+        raise watch.failed(f"it lists {tools} tools at once; the limit is {2 * TOOLS_MAX}")
+
+
 def _failure(error: Exception, watch: Watch) -> str:
     """Return what is wrong with a server, in our words."""
     if watch.failure:
@@ -198,7 +280,7 @@ def _failure(error: Exception, watch: Watch) -> str:
     return "it does not speak the Model Context Protocol over streamable HTTP"
 
 
-async def _tools(session: ClientSession) -> dict[str, Definition | None]:
+async def _tools(session: ClientSession, watch: Watch) -> dict[str, Definition | None]:
     """Return the tools of a server by name; None: there are several of it, or it is none that can be kept."""
     import mcp_types as types
 
@@ -207,12 +289,18 @@ async def _tools(session: ClientSession) -> dict[str, Definition | None]:
     for _ in range(_PAGES_MAX):
         params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
         page = await session.send_request(types.ListToolsRequest(params=params), types.ListToolsResult)
-        for one in page.tools[: 2 * TOOLS_MAX]:
-            found[one.name] = None if one.name in found else _definition(one)
+        listed = page.tools[: 2 * TOOLS_MAX]
+        definitions = await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _definitions, listed)
+        for one, said in zip(listed, definitions, strict=True):
+            found[one.name] = None if one.name in found else said
         cursor = page.next_cursor
         if not cursor or len(found) > 2 * TOOLS_MAX:
             break
     return found
+
+
+def _definitions(tools: Sequence[types.Tool]) -> list[Definition | None]:
+    return list(map(_definition, tools))
 
 
 def _definition(tool: types.Tool) -> Definition | None:

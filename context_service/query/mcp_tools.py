@@ -16,10 +16,12 @@ from context_service.query.checking import REASON_CHARS_MAX, line_of
 from context_service.query.providers import Answered, Asked, Entry, Hit, ProviderInfo, Scope, State, native
 from contextkeep.errors import McpServerFailed
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 
 MCP = "mcp"
 TRUST = 1
 _RESULTS_MAX = 200  # of an answer: behind them nothing is looked at
+_HITS_BYTES = 2  # as which a character counts of an answer that is parsed and hashed, for `beside_the_loop`
 _DISPLAY_CHARS_MAX = 100
 _ID_CHARS_MAX = 200
 _LISTS = ("results", "hits", "items", "documents")
@@ -72,7 +74,8 @@ class McpToolProvider:
         if said.is_error:
             what = line_of(" ".join(said.texts), chars_max=REASON_CHARS_MAX // 2)
             raise McpServerFailed(f"the tool failed: {what}" if what else "the tool failed")
-        return Answered(hits=hits(said), target=target)
+        size_bytes = _HITS_BYTES * sum(map(len, said.texts))
+        return Answered(hits=await beside_the_loop(size_bytes, hits, said), target=target)
 
 
 def hits(said: Said) -> list[Hit]:

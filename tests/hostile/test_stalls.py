@@ -8,6 +8,8 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice, permutations
 from typing import Any
 
@@ -18,6 +20,7 @@ from google.protobuf.message import Message
 
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from tests.hostile.attacks import ATTACKS, DOCUMENTS
@@ -98,10 +101,61 @@ def test_a_question_of_words_that_are_nearly_those_of_a_context_holds_up_nobody(
     assert [outcome.code for outcome in outcomes] == [grpc.StatusCode.OK] * AT_ONCE
 
 
+def test_a_question_of_thousands_of_dates_and_of_terms_that_are_everywhere_holds_up_nobody(client: Client):
+    """Each month is meant in each year that is named; and each passage is found by all of its words."""
+    key = uuid.uuid4()
+    letters = [f"{first}{second}" for first in "bcdfghjk" for second in "bcdfghjk"]
+    said = [contexts.MessageInput(content=" ".join(letters * 3))] * 300
+    appending = contexts.AppendMessagesRequest(messages=said)
+    context_id = client.call(RPCS["AppendMessages"], appending, key=key).answers[0].context_id
+    for text in ("jan 2001 " * 2_000, " ".join(letters)):
+        options = contexts.RecallOptions(profile="conversation")
+        question = contexts.RecallRequest(context_id=context_id, text=text, options=options)
+        assert client.call(RPCS["Recall"], question, key=key).ok
+
+
 def anagrams() -> Iterator[str]:
     """Yield words of 64 letters that begin alike, have the same letters and differ in their ends."""
     for end in permutations("abcdefgh"):
         yield "".join(sorted("abcdefghijklmnopqrstuvwxyz" * 2 + "ijkl")) + "".join(end)
+
+
+@pytest.mark.parametrize("member", [b'{"type":"text","text":""}', b"{}", b"1"], ids=["texts", "objects", "numbers"])
+def test_an_answer_of_a_hostile_mcp_server_holds_up_nobody(member: bytes, client: Client):
+    key = uuid.uuid4()
+    members = b",".join([member] * (2**20 // (len(member) + 1) - 10))
+    with answering(b'{"jsonrpc":"2.0","id":1,"result":{"content":[' + members + b"]}}") as url:
+        server = mcp_servers.McpServerInput(server_id="hostile", url=url)
+        assert client.call(RPCS["PutMcpServer"], mcp_servers.PutMcpServerRequest(server=server), key=key).ok
+        asking = mcp_servers.DiscoverMcpToolsRequest(server_id="hostile")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            outcomes = list(pool.map(lambda _: client.call(RPCS["DiscoverMcpTools"], asking, key=key), range(AT_ONCE)))
+
+    assert {outcome.reason for outcome in outcomes} == {"MCP_SERVER_FAILED"}
+
+
+@contextmanager
+def answering(body: bytes) -> Iterator[str]:
+    """Run a server for the block that answers anything with a JSON body; yield its URL."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/mcp"
+        finally:
+            server.shutdown()
 
 
 @pytest.mark.parametrize("waits_s", [0.02, 0.2])

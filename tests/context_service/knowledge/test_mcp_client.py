@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 
 import pytest
 
-from context_service.knowledge.mcp_client import McpClient, Target, ToolRefused, origin_of
+from context_service.knowledge.mcp_client import McpClient, Target, ToolRefused, _readable, origin_of
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destinations, check_entries
+from service_runtime.pinned import Watch
+from tests.cpu import in_units
 from tests.fakes.mcp_server import FakeMcp, FakeTool, answering, fake_mcp, flooding, misbehaving, silent
 
 SECRET = "the-secret-of-the-tenant"
@@ -123,6 +127,67 @@ async def test_an_answer_of_many_megabytes_is_not_read_to_the_end(client: McpCli
         assert sent[0] < 15 * 2**20  # what the buffers of both sockets take
 
 
+def _events(body: bytes) -> bytes:
+    return b"event: message\ndata: " + body + b"\n\n"
+
+
+_MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["JSON", "events"])
+@pytest.mark.parametrize(
+    ("member", "why"),
+    [
+        (b'{"type":"text","text":""}', "lists and objects"),
+        (b"{}", "lists and objects"),
+        (b"[]", "lists and objects"),
+        (b"1", "values"),
+        (b'""', "values"),
+        (b'{"type":"text","text":"' + b"x" * 700 + b'"}', r"answers \d+ blocks; the limit is 500"),
+    ],
+    ids=["texts", "objects", "lists", "numbers", "empty texts", "as many blocks as the brackets allow"],
+)
+async def test_a_message_of_a_mebibyte_costs_no_more_than_to_count_it(
+    client: McpClient, member: bytes, why: str, is_stream: bool
+):
+    """The protocol's library reads one in one go: 38,000 texts took it half a second, which no deadline cuts."""
+    members = b",".join([member] * ((_MIB - 200) // (len(member) + 1)))
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"isError":false,"content":[' + members + b"]}}"
+    kind = "text/event-stream" if is_stream else "application/json"
+    behave = answering("200 OK", f"content-type: {kind}\r\n", _events(body) if is_stream else body)
+    async with misbehaving(behave) as (url, _), asyncio.timeout(20):
+        began_s = time.thread_time()
+        with pytest.raises(McpServerFailed, match=why):
+            await client.discover(target(url))
+
+    assert in_units(time.thread_time() - began_s) < 100  # the library with 2,000 texts
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+async def test_a_response_of_lines_that_say_nothing_is_not_read(client: McpClient, end: bytes):
+    behave = answering("200 OK", "content-type: text/event-stream\r\n", (b":" + end) * 100_000)
+    async with misbehaving(behave) as (url, _), asyncio.timeout(20):
+        with pytest.raises(McpServerFailed, match="lines of events"):
+            await client.discover(target(url))
+
+
+async def test_events_are_passed_on_whole_however_they_come(client: McpClient):
+    """A message may be cut anywhere, even between the two line ends behind it."""
+    watch = Watch(answer_bytes_max=_MIB, talk_bytes_max=_MIB)
+    events = b": hello\r\n\r\n" + _events(b'{"id":1}') + b"data: 2\r\rdata: the last, without an end"
+    response = SimpleNamespace(status_code=200, headers={"content-type": "text/event-stream; charset=utf-8"})
+
+    for size in range(1, len(events) + 1):
+
+        async def body(size: int = size) -> AsyncIterator[bytes]:
+            for start in range(0, len(events), size):
+                yield events[start : start + size]
+
+        passed_on = [chunk async for chunk in _readable(response, body(), watch=watch)]
+        assert b"".join(passed_on) == events
+        assert passed_on[-1] == b"data: the last, without an end"
+
+
 async def test_a_server_that_hangs_ends_with_the_time_of_who_asks(client: McpClient):
     async with misbehaving(silent) as (url, came):
         with pytest.raises(TimeoutError):
@@ -165,7 +230,9 @@ def test_a_list_of_addresses_admits_those_and_their_ports_only():
             check_entries([wrong])
 
 
-async def test_a_name_that_changes_its_address_between_check_and_call_reaches_only_what_was_checked():
+async def test_a_name_that_changes_its_address_between_check_and_call_reaches_only_what_was_checked(
+    caplog: pytest.LogCaptureFixture,
+):
     """DNS rebinding: a name is looked up once for a conversation, and its requests go where it led then."""
     trap: list[bytes] = []
 
@@ -187,9 +254,11 @@ async def test_a_name_that_changes_its_address_between_check_and_call_reaches_on
             found = await client.discover(target(url))
             assert [one.name for one in found.tools] == ["search_tickets"]
             assert asked == ["rebinding.test"]  # several requests, one look
-            with pytest.raises(AddressRefused, match=r"127\.0\.0\.1"):
+            with pytest.raises(AddressRefused, match="not a public one") as refused:
                 await client.call(target(url), found.tools[0], {"query": "rust"})
     assert trap == [] and server.called == []
+    assert "127.0.0.1" not in str(refused.value)  # callers learn no address of our network
+    assert "127.0.0.1" in caplog.records[-1].error
 
 
 async def test_a_name_of_which_one_address_is_refused_is_refused():
