@@ -49,6 +49,8 @@ CALL_ID_KEY = "x-call-id"
 _HEALTH = "/grpc.health.v1.Health/"
 _REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 
+_LOOKS = 10  # that find no new call; not only a time, in which a busy loop may have taken none
+
 _MALFORMED = object()  # stands for a request that protobuf could not read
 
 Handler = Any  # grpc.RpcMethodHandler: grpcio has no types of its own
@@ -81,6 +83,41 @@ class Exchange(Protocol):
     async def render(self, response: Any, call: Call) -> bytes:
         """Return what the caller is sent."""
         ...
+
+
+class Hold:
+    """Keeps calls that arrive from running, until it is released.
+
+    A caller that waits for an answer sends no other call. So when all callers wait, none of their calls is on its way.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self._calls = 0
+        self._released = asyncio.Event()
+
+    def begin(self) -> None:
+        """Hold calls from now on."""
+        self.is_on = True
+
+    async def wait(self) -> None:
+        """Wait until the hold is released: for a call that arrives."""
+        self._calls += 1
+        await self._released.wait()
+
+    async def quiet(self, quiet_s: float, *, timeout_s: float) -> None:
+        """Wait until no call has arrived for `quiet_s`, or until `timeout_s` are over."""
+        give_up_at = time.monotonic() + timeout_s
+        looks = 0
+        while looks < _LOOKS and time.monotonic() < give_up_at:
+            before = self._calls
+            await asyncio.sleep(quiet_s / _LOOKS)
+            looks = looks + 1 if self._calls == before else 0
+
+    def release(self) -> None:
+        """Let all calls run that are held, and those that arrive later."""
+        self.is_on = False
+        self._released.set()
 
 
 class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
@@ -118,9 +155,17 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
         self._wrapped: dict[str, Handler] = {}
+        self._hold = Hold()
+
+    def hold(self) -> Hold:
+        """Hold every call that arrives from now on, until the hold is released."""
+        self._hold.begin()
+        return self._hold
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Handler]], details: Any) -> Handler:
         """Return the wrapped handler of the method; made once a method."""
+        if self._hold.is_on:
+            await self._hold.wait()
         method: str = details.method
         if method.startswith(self._keyless):
             return await continuation(details)

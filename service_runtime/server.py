@@ -38,6 +38,9 @@ METADATA_BYTES_MAX = 16 * 1024  # of a call
 STREAMS_MAX = 100
 HANDSHAKE_S_MAX = 5.0  # of TLS and HTTP/2
 CONNECTION_GRACE_S = 3600.0  # that calls may go on after their connection takes no new ones: an upload, or a watch
+QUIET_S = 0.1  # without a new call; then a server that drains tells its callers to go elsewhere
+QUIET_S_MAX = 1.0  # for which it waits for that, while callers send calls without waiting for answers
+GOAWAY_S = 0.05  # that it takes to tell them
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -155,9 +158,23 @@ async def running(
             yield port
     finally:
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
-        for service in services:
-            service.ending()
-        await server.stop(options.drain_s)
+        await _stop(server, services, border, options.drain_s)
+
+
+async def _stop(server: grpc.aio.Server, services: Sequence[Service], border: Border, drain_s: float) -> None:
+    """Let running calls finish, for `drain_s` at most, and send all callers elsewhere.
+
+    Core tells callers to go elsewhere (GOAWAY) only when it stops, and then drops, with CANCELLED, each call that it
+    has received and not handed over (github.com/grpc/grpc/issues/41785). So hold calls until none arrives any more.
+    """
+    hold = border.hold()
+    await hold.quiet(QUIET_S, timeout_s=min(QUIET_S_MAX, drain_s))
+    stopping = asyncio.create_task(server.stop(drain_s))
+    await asyncio.sleep(min(GOAWAY_S, drain_s))  # else callers would send their next calls before they hear of it
+    hold.release()
+    for service in services:
+        service.ending()
+    await stopping
 
 
 class _FoundByName:

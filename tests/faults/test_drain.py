@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import RecordNotFound, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
@@ -22,6 +30,7 @@ from tests.faults.processes import Service
 from tests.noise import noise
 from tests.ports import free_port
 
+ROOT = Path(__file__).parents[2]
 DRAIN_S = 30  # for what finishes: a machine may be slow
 HASTY_DRAIN_S = 1  # of the last replica of the Context Service, for what does not
 
@@ -105,6 +114,92 @@ async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
 
     assert [str(call.error) for call in written.failures] == []
     assert await written.lost() == []
+
+
+async def test_a_rolling_restart_fails_no_call_of_a_plain_client(replicas: Replicas):
+    """Of callers that retry UNAVAILABLE and nothing else, as gRPC's own retries do."""
+    node = NodeInput("Node")
+    await replicas.entity.write_graph([node])
+    restarted = asyncio.Event()
+    targets = ",".join(service.address for service in replicas.entities)
+    calls = asyncio.create_task(plain_calls(f"ipv4:{targets}", node.id, restarted))
+    script = asyncio.create_task(grpc_js_calls(replicas.entities[0].address, node.id, restarted))
+    try:
+        for service in replicas.entities * 2:
+            await asyncio.sleep(0.5)
+            service.send(signal.SIGTERM)
+            assert await service.ended(timeout_s=DRAIN_S) == 0
+            await service.start()
+    finally:
+        restarted.set()
+    codes, codes_of_grpc_js = await calls, await script
+
+    # On a busy machine a call may be on its way for longer than the server waits; without the wait there are dozens.
+    assert codes.pop("CANCELLED", 0) <= 2
+    assert codes.keys() <= {"OK", "UNAVAILABLE"}
+    assert codes["OK"] > 1000
+    assert codes_of_grpc_js.pop("1", 0) <= 2
+    assert codes_of_grpc_js.keys() <= {"0", "14"}  # the same, as numbers
+
+
+async def plain_calls(target: str, node_id: str, stop: asyncio.Event) -> Counter[str]:
+    """Read a node in 20 loops until `stop`, and return how often each status came."""
+    codes: Counter[str] = Counter()
+    options = [("grpc.lb_policy_name", "round_robin"), ("grpc.max_reconnect_backoff_ms", 100)]
+
+    async def call(get_node: Any) -> None:
+        while not stop.is_set():
+            try:
+                await get_node(graph_pb.GetNodeRequest(node_id=node_id), timeout=20)
+                codes["OK"] += 1
+            except grpc.aio.AioRpcError as error:
+                codes[error.code().name] += 1
+                await asyncio.sleep(0.05)
+
+    async with grpc.aio.insecure_channel(target, options) as channel:
+        await asyncio.gather(*(call(EntityGraphStub(channel).GetNode) for _ in range(20)))
+    return codes
+
+
+GRPC_JS = """
+import { createRequire } from "node:module";
+const grpc = createRequire(process.argv[1] + "/package.json")("@grpc/grpc-js");
+const client = new grpc.Client(process.argv[2], grpc.credentials.createInsecure(), {
+  "grpc.enable_retries": 0, "grpc.max_reconnect_backoff_ms": 100,
+});
+const same = (bytes) => bytes;
+const request = Buffer.from([10, 36, ...Buffer.from(process.argv[3])]);  // field 1, a text of 36 bytes
+const codes = {};
+let stop = false;
+process.stdin.on("end", () => (stop = true)).resume();
+async function loop() {
+  while (!stop) {
+    const code = await new Promise((resolve) => client.makeUnaryRequest(
+      "/contextkeep.entity.v1.EntityGraph/GetNode", same, same, request, (error) => resolve(error ? error.code : 0)));
+    codes[code] = (codes[code] ?? 0) + 1;
+    if (code) await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+await Promise.all(Array.from({ length: 10 }, loop));
+console.log(JSON.stringify(codes));
+client.close();
+"""
+
+
+async def grpc_js_calls(address: str, node_id: str, stop: asyncio.Event) -> dict[str, int]:
+    """Do as `plain_calls`, with grpc-js; return nothing where there is no Node."""
+    node = shutil.which("node")
+    if node is None or not (ROOT / "node_modules/@grpc/grpc-js").exists():
+        return {}
+    process = await asyncio.create_subprocess_exec(
+        *(node, "--input-type=module", "--eval", GRPC_JS, str(ROOT), address, node_id),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    await stop.wait()
+    output, _ = await process.communicate(b"")
+    codes: dict[str, int] = json.loads(output)
+    return codes
 
 
 async def test_what_is_under_way_finishes(replicas: Replicas):
