@@ -398,14 +398,14 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     limits = history_limits_of(settings)
     files = await _file_mappings(settings, limits)
     mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
-    await stack.enter_async_context(background.running(mappings.keep_current()))
+    await stack.enter_async_context(background.keeping(mappings.keep_current))
     embedder = await _embedder(settings, stack)
     known_vectors = KnownVectors()
     passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
     reader = document_reader_of(settings)
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
     lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
-    await stack.enter_async_context(background.running(lookout.keep_looking()))
+    await stack.enter_async_context(background.keeping(lookout.keep_looking))
     return _Ground(
         settings=settings,
         metrics=metrics,
@@ -460,14 +460,13 @@ async def _working_memory(
             RecordVectors(),
             embedder,
             text_chars=settings.embedding_text_chars,
-            timeout_s=settings.embedding_timeout_s,
         )
         await _keep_making(settings, making, stack)
     sweeper = sweeper_of(settings, database, storage)
-    await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
+    await stack.enter_async_context(background.keeping(partial(sweeper.keep_sweeping, settings.sweep_interval_s)))
     record_passages = RecordPassages(ground.passages)
     file_texts = FileTexts(database, ground.record_texts, record_passages, count=ground.tokens.count)
-    await stack.enter_async_context(background.running(file_texts.keep_reading()))
+    await stack.enter_async_context(background.keeping(file_texts.keep_reading))
     checks = FieldChecks(
         metadata_bytes_max=settings.metadata_bytes_max,
         content_bytes_max=settings.node_data_bytes_max,
@@ -558,13 +557,17 @@ async def _contexts(
     task_rows = TaskRows(database, log)
     references = References(task_rows)
     await stack.enter_async_context(
-        background.running(
-            eraser.keep_erasing(settings.sweep_interval_s, failed=partial(ground.erasing_failed, what="contexts"))
+        background.keeping(
+            partial(
+                eraser.keep_erasing,
+                settings.sweep_interval_s,
+                failed=partial(ground.erasing_failed, what="contexts"),
+            )
         )
     )
     standing = Standing(database)
     standing.show(ground.metrics)
-    await stack.enter_async_context(background.running(standing.keep_reading()))
+    await stack.enter_async_context(background.keeping(standing.keep_reading))
     await _keep_making_passage_vectors(ground, CONTEXT, stack)
     checks = MessageChecks(
         message_bytes_max=settings.context_message_bytes_max,
@@ -574,7 +577,7 @@ async def _contexts(
         name_chars_max=settings.name_chars_max,
     )
     pointed = PointedRecords(database, passages, read=ground.record_texts.read, count=tokens.count)
-    await stack.enter_async_context(background.running(pointed.keep_reading()))
+    await stack.enter_async_context(background.keeping(pointed.keep_reading))
     messaging = Messaging(
         log,
         requests=_REQUESTS,
@@ -831,8 +834,8 @@ async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeB
     database, passages = ground.database, ground.passages
     documents = DocumentRows(database, passages)
     texts = DocumentTexts(database, documents, ground.record_texts, ground.reader, count=ground.tokens.count)
-    for work in (texts.keep_reading(), texts.keep_following(), BaseDropping(database, passages).keep_dropping()):
-        await stack.enter_async_context(background.running(work))
+    for work in (texts.keep_reading, texts.keep_following, BaseDropping(database, passages).keep_dropping):
+        await stack.enter_async_context(background.keeping(work))
     allowed = ground.settings.bedrock_knowledge_bases
     return KnowledgeBases(database, BaseRows(database), documents, bedrock_ids=allowed, requests=_REQUESTS)
 
@@ -1000,7 +1003,7 @@ async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _
         mend=mend,
         nesting_max=settings.json_nesting_max,
     )
-    await stack.enter_async_context(background.running(importing.keep_clearing(settings.sweep_interval_s)))
+    await stack.enter_async_context(background.keeping(partial(importing.keep_clearing, settings.sweep_interval_s)))
     service = Service(
         full_name="contextkeep.context.v1.Transfer",
         add=partial(
@@ -1017,8 +1020,12 @@ async def _erasures(ground: _Ground, contexts: Eraser, stack: AsyncExitStack) ->
     settings, database = ground.settings, ground.database
     eraser = subject_eraser_of(settings, database, ground.storage, contexts)
     await stack.enter_async_context(
-        background.running(
-            eraser.keep_erasing(settings.sweep_interval_s, failed=partial(ground.erasing_failed, what="subjects"))
+        background.keeping(
+            partial(
+                eraser.keep_erasing,
+                settings.sweep_interval_s,
+                failed=partial(ground.erasing_failed, what="subjects"),
+            )
         )
     )
     servicer = ErasuresServicer(
@@ -1229,7 +1236,7 @@ def _meaning(ground: _Ground) -> Meaning | None:
 
 
 async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:
-    await stack.enter_async_context(background.running(worker.keep_making(settings.embedding_interval_s)))
+    await stack.enter_async_context(background.keeping(partial(worker.keep_making, settings.embedding_interval_s)))
 
 
 async def _keep_making_passage_vectors(ground: _Ground, kind: str, stack: AsyncExitStack) -> None:
@@ -1241,7 +1248,6 @@ async def _keep_making_passage_vectors(ground: _Ground, kind: str, stack: AsyncE
         kind,
         ground.embedder,
         text_chars=ground.settings.embedding_text_chars,
-        timeout_s=ground.settings.embedding_timeout_s,
     )
     await _keep_making(ground.settings, making, stack)
 

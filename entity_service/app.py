@@ -142,20 +142,20 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             traversal=traversal,
             limits=limits,
         )
-        await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))
+        await stack.enter_async_context(background.keeping(RequestSweep(database, Requests("entity")).keep_sweeping))
         kept = timedelta(days=settings.changes_kept_days)
         change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
-        await stack.enter_async_context(background.running(change_sweep.keep_sweeping()))
+        await stack.enter_async_context(background.keeping(change_sweep.keep_sweeping))
         erasing_failed = metrics.counter(ERASING_FAILED, "Passes of erasing that broke off", what=("nodes",))
         failed = partial(erasing_failed, what="nodes")
-        await stack.enter_async_context(background.running(owned_eraser.keep_erasing(failed=failed)))
+        await stack.enter_async_context(background.keeping(partial(owned_eraser.keep_erasing, failed=failed)))
         metrics.watch(
             SUBJECT_ERASURES_PENDING,
             "Age of the oldest unfinished erasure of a subject",
             lambda: owned_eraser.pending_s,
         )
-        await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
-        await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
+        await stack.enter_async_context(background.keeping(EdgeSettling(database).keep_settling))
+        await stack.enter_async_context(background.keeping(FirstStatistics(database).keep_looking))
         recent = RecentCalls("entity-service")
         services = [
             server.Service(

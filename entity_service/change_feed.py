@@ -375,7 +375,7 @@ async def _oldest_s(tenant: Tenant) -> float:
     oldest = await tenant.query(_OLDEST)
     pid, age_s = oldest[0] if oldest else (None, None)
     _log.warning("changes held up", extra={"pid": pid, "age_s": age_s})
-    return round(age_s or 0.0, 1)
+    return round(age_s or 0.0, 3)
 
 
 def _waits_for(age_s: float) -> str:

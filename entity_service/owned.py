@@ -236,7 +236,7 @@ class OwnedEraser:
             self.pending_s = max(self.pending_s, await _owed_s(tenant))
             while due := await tenant.query(_CLAIM, named):
                 erasing = {**named, **due[0]._asdict()}
-                async with background.running(_keep_renewing(tenant, erasing)):
+                async with background.renewing(partial(tenant.query, _RENEW, erasing), lease_s=LEASE_S):
                     await self._erase(tenant, erasing)
                 finished += 1
             pending_s = max(pending_s, await _owed_s(tenant))
@@ -280,12 +280,6 @@ async def _owed_s(tenant: Tenant) -> float:
     """Return since when the oldest erasure of a tenant is owed; 0: none is."""
     (row,) = await tenant.query(_OWED, (tenant.tenant_id,))
     return float(row.since_s or 0.0)
-
-
-async def _keep_renewing(tenant: Tenant, named: dict[str, Any]) -> None:
-    while True:
-        await tenant.query(_RENEW, named)
-        await asyncio.sleep(LEASE_S / 3)
 
 
 async def _remove(transaction: Transaction, *, ids: list[UUID], named: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ _log = logging.getLogger("background")
 
 WORK_SHARE = 0.05  # of the time, of what looks for work and finds none
 PAUSE_S_MAX = 60.0
+RESTART_S = 0.5  # before a loop that failed starts again; then twice as long each time
 
 _CANCEL_AGAIN_S = 0.05
 
@@ -42,6 +43,53 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         yield
     finally:
         await ended(task)
+
+
+@asynccontextmanager
+async def keeping(start: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run a loop for the block, and start it again after an error that it did not expect, such as an outage.
+
+    Args:
+        start: Begins the loop. It may end by itself, when there is nothing left to do.
+    """
+    async with running(_kept(start)):
+        yield
+
+
+async def _kept(start: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def whole() -> bool:
+        await start()
+        return True
+
+    name = getattr(start, "__qualname__", "background work")
+    pause_s = RESTART_S
+    while True:
+        began = time.monotonic()
+        if await attempted(whole, name, otherwise=False):
+            return
+        has_run_long = time.monotonic() - began > PAUSE_S_MAX
+        pause_s = RESTART_S if has_run_long else min(2 * pause_s, PAUSE_S_MAX)
+        await asyncio.sleep(apart(pause_s, 0.75, 1.25))
+
+
+@asynccontextmanager
+async def renewing(renew: Callable[[], Awaitable[object]], *, lease_s: float) -> AsyncIterator[None]:
+    """Renew a lease for the block, three times in its time: it ends soon after this process does, and not before.
+
+    A renewal that fails is logged, and tried again: the work in the block finds out by itself whether it goes on.
+
+    Args:
+        renew: Makes the lease end `lease_s` from now.
+        lease_s: How long the lease is.
+    """
+
+    async def renewed() -> None:
+        while True:
+            await asyncio.sleep(lease_s / 3)
+            await attempted(renew, "renewing a lease", otherwise=None)
+
+    async with running(renewed()):
+        yield
 
 
 async def ended(task: asyncio.Task[Any]) -> None:

@@ -92,7 +92,7 @@ async def connected(
     """
     connection = Connection(certificates, connect)
     try:
-        async with background.running(connection.keep_renewed()):
+        async with background.keeping(connection.keep_renewed):
             yield connection
     finally:
         await connection.close()

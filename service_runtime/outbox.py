@@ -1,19 +1,25 @@
 """The outbox: work that a committed write owes, done behind it.
 
-The write puts the work down in its own transaction, so it is owed if and only if the write is there. A worker claims it
-for a while, does it, and strikes it out in the transaction of the result. Whoever dies in between leaves a row that
-comes due again; whoever is slower than a newer write finds that his row is gone, and drops what he has made.
+The write puts the work down in its own transaction, so it is owed if and only if the write is there. A worker claims
+it, renews its claim as long as it lives, and strikes the work out in the transaction of the result. A worker that is
+killed leaves a row that comes due within `LEASE_S`; one that is slower than a newer write finds that its row is gone,
+and drops what it has made.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from service_runtime import background
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
+
+LEASE_S = 30.0  # of claimed work; a worker that lives renews it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,7 @@ class Owed:
     id: UUID  # of this order; a newer one for the same subject has another
     subject_id: UUID
     attempts: int  # with this one
+    leased_until: datetime
 
 
 class Outbox:
@@ -52,7 +59,13 @@ class Outbox:
             UPDATE {schema}.outbox o SET due_at = now() + %(lease)s, attempts = o.attempts + 1
             FROM due
             WHERE o.tenant_id = %(tenant_id)s AND o.id = due.id
-            RETURNING o.id, o.subject_id, o.attempts
+            RETURNING o.id, o.subject_id, o.attempts, o.due_at AS leased_until
+        """  # noqa: S608
+        # Work that was postponed, or claimed by another worker, is due at another time than this claim has set.
+        self._renew = f"""
+            UPDATE {schema}.outbox SET due_at = now() + %(lease)s
+            WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s) AND due_at = %(leased_until)s
+            RETURNING due_at AS leased_until
         """  # noqa: S608
         self._hold = f"""
             SELECT id FROM {schema}.outbox WHERE tenant_id = %s AND id = %s AND attempts = %s FOR UPDATE
@@ -82,16 +95,37 @@ class Outbox:
                 return
             await asyncio.sleep(poll_s)
 
-    async def claim(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[Owed]:
-        """Take work that is due; nobody else gets it for `lease_s`."""
+    @asynccontextmanager
+    async def claimed(self, tenant: Tenant, *, count_max: int) -> AsyncIterator[list[Owed]]:
+        """Take work that is due, for the block: no other worker gets it, unless this process dies."""
+        work = await self.claim(tenant, count_max=count_max)
+        if not work:
+            yield work
+            return
+        named = {
+            "tenant_id": tenant.tenant_id,
+            "ids": [owed.id for owed in work],
+            "lease": timedelta(seconds=LEASE_S),
+            "leased_until": work[0].leased_until,  # of all: they were claimed in one statement
+        }
+
+        async def renew() -> None:
+            for row in await tenant.query(self._renew, named):
+                named["leased_until"] = row.leased_until
+
+        async with background.renewing(renew, lease_s=LEASE_S):
+            yield work
+
+    async def claim(self, tenant: Tenant, *, count_max: int) -> list[Owed]:
+        """Take work that is due; no other worker gets it for `LEASE_S`."""
         parameters = {
             "tenant_id": tenant.tenant_id,
             "topic": self._topic,
             "count_max": count_max,
-            "lease": timedelta(seconds=lease_s),
+            "lease": timedelta(seconds=LEASE_S),
         }
         return [
-            Owed(id=row.id, subject_id=row.subject_id, attempts=row.attempts)
+            Owed(id=row.id, subject_id=row.subject_id, attempts=row.attempts, leased_until=row.leased_until)
             for row in await tenant.query(self._claim, parameters)
         ]
 

@@ -13,6 +13,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import grpc
@@ -269,7 +270,7 @@ async def _checking(
     async with AsyncExitStack() as stack:
         for check in checks_of[""]:
             # Not in one TaskGroup: it cancels its tasks only once (`background` says why that is too little).
-            await stack.enter_async_context(background.running(keep(check)))
+            await stack.enter_async_context(background.keeping(partial(keep, check)))
         yield
 
 

@@ -37,7 +37,7 @@ _log = logging.getLogger("pointed_records")
 ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
 PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
 CLAIMED = 4
-LEASE_S = 300.0
+LEASE_S = 30.0  # of a claimed row; a worker that lives renews it
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
 ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
@@ -97,6 +97,11 @@ WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND place = %(se
 """  # noqa: S608
 _GO_ON = f"""
 UPDATE context.message_record SET passages = %(passages)s, due_at = now() + %(lease)s WHERE {_OURS}
+"""  # noqa: S608
+# One that is due is another worker's by now, or its record was purged.
+_RENEW = f"""
+UPDATE context.message_record SET due_at = now() + %(lease)s
+WHERE {_OURS} AND attempts = %(attempts)s AND due_at > now()
 """  # noqa: S608
 _FINISH = f"""
 UPDATE context.message_record SET state = %(state)s, reason = %(reason)s, detail = %(detail)s, due_at = now()
@@ -215,14 +220,16 @@ class PointedRecords:
             if one.record_id is None:
                 await self._remove(one)
                 return
-            said = await self._read(tenant, one.record_id)
-            if said is None:
-                return  # it was purged just now: the row is due for that
+            async with background.renewing(one.renew, lease_s=LEASE_S):
+                said = await self._read(tenant, one.record_id)
+                if said is None:
+                    return  # it was purged just now: the row is due for that
+                cut = partial(numbered, said.text, one.context_id, count=self._count, pieces_max=ORDINALS_OF_PART)
+                passages = await asyncio.to_thread(cut)
             if said.unread and said.unread.reason in BY_CHANCE and one.attempts < ATTEMPTS_MAX:
                 await one.postpone(said.unread)
                 return
-            cut = partial(numbered, said.text, one.context_id, count=self._count, pieces_max=ORDINALS_OF_PART)
-            if await self._write(one, await asyncio.to_thread(cut), done=row.passages):
+            if await self._write(one, passages, done=row.passages):
                 await one.finish(said.unread)
         except Unavailable as error:
             await one.postpone(Unread(reason=Reason.BROKEN, detail=error.message[:300]))
@@ -325,6 +332,11 @@ class _Owed:
         """Say how far it is."""
         lease = timedelta(seconds=LEASE_S)
         await transaction.query(_GO_ON, {**self._named(), "passages": passages, "lease": lease})
+
+    async def renew(self) -> None:
+        """Keep others from it for as long again."""
+        lease = timedelta(seconds=LEASE_S)
+        await self.door.query(_RENEW, {**self._named(), "attempts": self.attempts, "lease": lease})
 
     async def forget(self, transaction: Transaction) -> None:
         """Remove the row."""

@@ -307,15 +307,13 @@ class _Erasing:
         ):
             if await holds.against(self._tenant, self._subject):
                 return False
-            async with background.running(self._keep_renewing()):
+            async with background.renewing(self._renew, lease_s=LEASE_S):
                 await step()
-        async with background.running(self._keep_renewing()):
+        async with background.renewing(self._renew, lease_s=LEASE_S):
             return await self._finish()
 
-    async def _keep_renewing(self) -> None:
-        while True:
-            await self._tenant.query(rows.RENEW, self._named)
-            await asyncio.sleep(LEASE_S / 3)
+    async def _renew(self) -> None:
+        await self._tenant.query(rows.RENEW, self._named)
 
     async def _keys(self) -> None:
         (row,) = await self._tenant.at_home().query(rows.ERASE_USER, self._named)

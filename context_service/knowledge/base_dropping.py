@@ -13,7 +13,6 @@ from service_runtime.postgres import Database, Tenant
 from service_runtime.tenants import in_turns
 
 INTERVAL_S = 5.0
-LEASE_S = 300.0
 
 
 class BaseDropping:
@@ -42,8 +41,8 @@ class BaseDropping:
         return await in_turns(self._database, self._drop_one)
 
     async def _drop_one(self, tenant: Tenant) -> tuple[int, bool]:
-        claimed = await self._outbox.claim(tenant, count_max=1, lease_s=LEASE_S)
-        for owed in claimed:
-            await self._passages.drop_scope(tenant.tenant_id, scope_of(owed.subject_id))
-            await tenant.transaction(partial(self._outbox.done, owed=owed))
+        async with self._outbox.claimed(tenant, count_max=1) as claimed:
+            for owed in claimed:
+                await self._passages.drop_scope(tenant.tenant_id, scope_of(owed.subject_id))
+                await tenant.transaction(partial(self._outbox.done, owed=owed))
         return len(claimed), bool(claimed)

@@ -25,7 +25,6 @@ from context_service.working_memory.file_texts import (
     DELAY_S,
     DELAY_S_MAX,
     INTERVAL_S,
-    LEASE_S,
     PASSAGES_OF_STEP,
 )
 from context_service.working_memory.record_texts import RecordTexts
@@ -101,10 +100,10 @@ class DocumentTexts:
         return await in_turns(self._database, some)
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        claimed = await self._rows.outbox.claim(tenant, count_max=CLAIMED, lease_s=LEASE_S)
         # Within the walls of what is nobody's in particular, as documents are.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
-        await asyncio.gather(*(self._read(door, owed) for owed in claimed))
+        async with self._rows.outbox.claimed(tenant, count_max=CLAIMED) as claimed:
+            await asyncio.gather(*(self._read(door, owed) for owed in claimed))
         return len(claimed), len(claimed) == CLAIMED
 
     async def _read(self, door: Tenant, owed: Owed) -> None:

@@ -22,7 +22,7 @@ from pgvector import HalfVector
 
 from context_service.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
 from context_service.retrieval.owed_vectors import BEHIND, FIRST, PLACES, owing_topic
-from context_service.retrieval.vectors import DELAY_S, LEASE_S, PAUSE_S_MAX, Worker
+from context_service.retrieval.vectors import DELAY_S, PAUSE_S_MAX, Worker
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Across, Database, Tenant
 
@@ -145,23 +145,22 @@ class PassageVectorMaking(Worker):
         kind: Of the scopes.
         embedder: What makes the vectors.
         text_chars: So much of a text is embedded.
-        timeout_s: That a request to the embedder may take.
     """
 
-    def __init__(self, database: Database, kind: str, embedder: Embedder, *, text_chars: int, timeout_s: float) -> None:
+    def __init__(self, database: Database, kind: str, embedder: Embedder, *, text_chars: int) -> None:
         super().__init__(database)
         self._kind = kind
         self._embedder = embedder
         self._topic = owing_topic(kind)
         self._outbox = Outbox("context", self._topic)
         self._text_chars = text_chars
-        self._lease_s = LEASE_S + timeout_s
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Make as many as one request takes; return how many were stored, and whether there may be more."""
-        claimed = await self._outbox.claim(tenant, count_max=SCOPES_MAX, lease_s=self._lease_s)
-        if not claimed:
-            return 0, False
+        async with self._outbox.claimed(tenant, count_max=SCOPES_MAX) as claimed:
+            return await self._make(tenant, claimed) if claimed else (0, False)
+
+    async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> tuple[int, bool]:
         # All have a share; of scopes with little to do, the rest is not used.
         each = max(1, TEXTS_MAX // len(claimed))
         texts = await self._lacking(tenant, claimed, each)

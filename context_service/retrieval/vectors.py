@@ -30,7 +30,6 @@ from service_runtime.tenants import in_turns
 _log = logging.getLogger("embedding")
 
 BATCH = 16  # texts of a request
-LEASE_S = 60.0  # of claimed work, beside the time of the requests
 DELAY_S = 1.0  # after a first failure; then twice as long each time
 DELAY_S_MAX = 3600.0  # of one text
 PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
@@ -117,23 +116,19 @@ class VectorMaking(Worker):
         owners: Whose texts.
         embedder: What makes the vectors.
         text_chars: So much of a text is embedded.
-        timeout_s: That a request to the embedder may take.
     """
 
-    def __init__(
-        self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int, timeout_s: float
-    ) -> None:
+    def __init__(self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int) -> None:
         super().__init__(database)
         self._owners = owners
         self._embedder = embedder
         self._outbox = Outbox("context", owners.topic)
         self._text_chars = text_chars
-        self._lease_s = LEASE_S + timeout_s
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Make those of a batch of owners; return of how many they were stored, and whether there may be more."""
-        claimed = await self._outbox.claim(tenant, count_max=BATCH, lease_s=self._lease_s)
-        stored = await self._make(tenant, claimed) if claimed else 0
+        async with self._outbox.claimed(tenant, count_max=BATCH) as claimed:
+            stored = await self._make(tenant, claimed) if claimed else 0
         return stored, len(claimed) == BATCH
 
     async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> int:

@@ -33,7 +33,6 @@ _log = logging.getLogger("file_texts")
 CLAIMED = 4
 PASSAGES_OF_STEP = 200  # that are written at once
 PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
-LEASE_S = 300.0
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
 ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
@@ -101,8 +100,8 @@ class FileTexts:
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
-        claimed = await self._outbox.claim(tenant, count_max=CLAIMED, lease_s=LEASE_S)
-        await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
+        async with self._outbox.claimed(tenant, count_max=CLAIMED) as claimed:
+            await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
         return len(claimed), len(claimed) == CLAIMED
 
     async def _read(self, tenant: Tenant, owed: Owed) -> None:

@@ -277,7 +277,7 @@ async def test_a_worker_that_is_killed_at_any_step_is_followed_by_one_that_goes_
     make_some, tenant = PassageVectorMaking.make_some, world.database.tenant(PRINCIPAL.tenant_id)
     monkeypatch.setattr(PassageVectorMaking, "make_some", nothing)
     context_id = await world.begun("pear", "plum", "fig")
-    worker = PassageVectorMaking(world.database, CONTEXT, Made(), text_chars=1_000, timeout_s=2)
+    worker = PassageVectorMaking(world.database, CONTEXT, Made(), text_chars=1_000)
     with monkeypatch.context() as patched, pytest.raises(asyncio.CancelledError):
         patched.setattr(PassageVectorMaking, step, killed)
         await make_some(worker, tenant)

@@ -546,13 +546,13 @@ async def test_what_another_worker_is_claiming_is_left_to_it(embedding_start: St
     async def other_worker(transaction: Transaction) -> set[Any]:
         theirs = await transaction.query("SELECT id FROM context.outbox ORDER BY due_at LIMIT 5 FOR UPDATE")
         async with asyncio.timeout(30):
-            ours = await outbox.claim(tenant, count_max=100, lease_s=60)
+            ours = await outbox.claim(tenant, count_max=100)
         assert len(ours) == 15
         return {row.id for row in theirs} & {work.id for work in ours}
 
     assert await tenant.transaction(other_worker) == set()
-    assert len(await outbox.claim(tenant, count_max=100, lease_s=60)) == 5
-    assert await outbox.claim(tenant, count_max=100, lease_s=60) == []
+    assert len(await outbox.claim(tenant, count_max=100)) == 5
+    assert await outbox.claim(tenant, count_max=100) == []
 
 
 async def test_each_tenant_gets_its_own_vectors(embedding_start: Started, database: Database):
@@ -706,7 +706,7 @@ async def test_a_backfill_owes_only_so_many_at_a_time(
         while len(told) < 2 or told[-1].owed < 7:
             waiting.append(len(await owed(database)))
             outbox, tenant = Outbox("context", EMBEDDING_TOPIC), database.tenant(PRINCIPAL.tenant_id)
-            for one in await outbox.claim(tenant, count_max=2, lease_s=60):
+            for one in await outbox.claim(tenant, count_max=2):
                 await tenant.query(
                     "DELETE FROM context.outbox WHERE tenant_id = %s AND id = %s", (tenant.tenant_id, one.id)
                 )

@@ -96,7 +96,7 @@ async def test_an_owner_of_several_texts_gets_a_vector_of_each(
     books = Books({long: [f"chapter {number}" for number in range(BATCH + 3)], short: ["a poem"]})
     await owe(database, [long, short, gone])
 
-    worker = VectorMaking(database, books, embedder, text_chars=100, timeout_s=5)
+    worker = VectorMaking(database, books, embedder, text_chars=100)
     assert await worker.make_due() == 2
 
     assert await vectors_of(database, long) == rounded(books.chapters[long])
@@ -113,7 +113,7 @@ async def test_a_text_that_is_refused_fails_its_owner_and_no_other(
     server.answer = lambda texts: web.Response(status=400) if "refused" in texts else embedded(texts)
     await owe(database, [good, bad])
 
-    assert await VectorMaking(database, books, embedder, text_chars=100, timeout_s=5).make_due() == 1
+    assert await VectorMaking(database, books, embedder, text_chars=100).make_due() == 1
 
     assert await vectors_of(database, good) == rounded(["one", "two"])
     assert await vectors_of(database, bad) == [], "its texts are found together or not at all"

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import grpc
+import psycopg
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
+from context_service.erasure import subjects
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient
 from contextkeep.errors import Unavailable
+from service_runtime import background
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import KEY, PRINCIPAL
@@ -202,3 +207,46 @@ async def test_a_replica_that_freezes_in_a_transaction_keeps_its_locks_no_longer
         holder.kill()
         holder.stdout.close()
         holder.wait()
+
+
+async def test_an_erasure_goes_on_after_an_outage_and_no_loop_of_the_background_ends(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    """Longer than any lease of an erasure, in the middle of one; an outage is a warning, and no traceback."""
+    await until_it_works(world)
+    await world.context.insert_wm_record("data/json", "read by it, too")
+    caplog.clear()
+    renewed: list[float] = []
+
+    async def renew() -> None:
+        await database.untenanted("SELECT 1")
+        renewed.append(time.monotonic())
+
+    async with (
+        Database.open(world.postgres.url, connections_max=1, name="tests") as database,
+        background.renewing(renew, lease_s=1.0),
+    ):
+        try:
+            with closing(psycopg.connect(world.postgres.server.url(role="postgres"))) as connection:
+                connection.execute("LOCK TABLE context.wm_record IN ACCESS EXCLUSIVE MODE")  # it waits here
+                erasure = await world.context.erase("ada")
+                async with asyncio.timeout(WAIT_MAX_S):
+                    while not connection.execute("SELECT FROM pg_locks WHERE NOT granted").fetchall():
+                        await asyncio.sleep(0.05)
+                await asyncio.sleep(subjects.LEASE_S / 2)  # its lease was renewed
+                await world.postgres.stop(IMMEDIATE)
+            await asyncio.sleep(subjects.LEASE_S + 1)
+        finally:
+            await world.postgres.start()
+        back = time.monotonic()
+        async with asyncio.timeout(WAIT_MAX_S):
+            while renewed[-1] < back:
+                await asyncio.sleep(0.05)
+    await until_it_works(world)
+    async with asyncio.timeout(WAIT_MAX_S):
+        while (await world.context.get_subject_erasure(erasure.erasure_id)).state != "finished":
+            await asyncio.sleep(0.1)
+
+    assert "renewing a lease failed" in caplog.text
+    ended = [one.getMessage() for one in caplog.records if one.exc_info or one.levelno >= logging.ERROR]
+    assert ended == []

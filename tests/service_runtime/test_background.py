@@ -132,3 +132,46 @@ async def test_what_is_cancelled_has_not_failed():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_loop_that_fails_starts_again_and_one_that_ends_does_not(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    """An outage is no fault: it is a line in the log, and no traceback."""
+    monkeypatch.setattr(background, "RESTART_S", 0.001)
+    failures = [Unavailable("away"), ValueError("no"), Unavailable("away")]
+    started: list[int] = []
+    over = asyncio.Event()
+
+    async def loop() -> None:
+        started.append(len(started))
+        if failures:
+            raise failures.pop(0)
+        over.set()
+
+    async with background.keeping(loop):
+        async with asyncio.timeout(30):
+            await over.wait()
+        await asyncio.sleep(0.05)
+
+    assert started == [0, 1, 2, 3]
+    assert [bool(record.exc_info) for record in caplog.records] == [False, True, False]
+
+
+async def test_a_lease_is_renewed_again_after_a_renewal_that_failed(caplog: pytest.LogCaptureFixture):
+    renewed: list[int] = []
+    enough = asyncio.Event()
+
+    async def renew() -> None:
+        renewed.append(len(renewed))
+        if len(renewed) < 3:
+            raise Unavailable("away")
+        enough.set()
+
+    async with background.renewing(renew, lease_s=0.03), asyncio.timeout(30):
+        await enough.wait()
+
+    assert [record.exc_info for record in caplog.records] == [None, None]
+    count = len(renewed)
+    await asyncio.sleep(0.05)
+    assert len(renewed) == count

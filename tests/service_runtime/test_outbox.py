@@ -1,0 +1,54 @@
+"""Work that is owed: a worker that lives keeps what it has claimed, and what a killed one had is taken up soon."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from service_runtime import outbox
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.ids import new_id
+from service_runtime.outbox import Outbox
+from service_runtime.postgres import Database, Tenant
+
+WORK = Outbox("context", "tests")
+ALL = "SELECT due_at > now() + interval '1 minute' AS is_late FROM context.outbox ORDER BY 1"
+
+
+@pytest.fixture
+async def tenant(database: Database, monkeypatch: pytest.MonkeyPatch) -> Tenant:
+    monkeypatch.setattr(outbox, "LEASE_S", 0.6)
+    tenant = database.tenant(DEFAULT_TENANT_ID)
+    for _ in range(3):
+        await tenant.transaction(partial(WORK.put, subject_id=new_id()))
+    return tenant
+
+
+async def test_a_living_worker_keeps_its_work_for_longer_than_a_lease(tenant: Tenant):
+    async with WORK.claimed(tenant, count_max=3) as work:
+        assert len(work) == 3
+        for _ in range(8):
+            await asyncio.sleep(0.2)
+            assert await WORK.claim(tenant, count_max=3) == []
+        assert await tenant.transaction(partial(WORK.hold, owed=work[0]))
+
+
+async def test_what_a_killed_worker_had_is_taken_up_after_a_lease(tenant: Tenant):
+    """At most: 300 s was what a document waited whose worker had no more memory."""
+    assert len(await WORK.claim(tenant, count_max=3)) == 3
+    async with asyncio.timeout(30):
+        while not (again := await WORK.claim(tenant, count_max=3)):
+            await asyncio.sleep(0.05)
+    assert [one.attempts for one in again] == [2, 2, 2]
+
+
+async def test_what_was_postponed_or_claimed_by_another_is_not_renewed(tenant: Tenant):
+    async with WORK.claimed(tenant, count_max=3) as (late, done, kept):
+        await tenant.transaction(partial(WORK.postpone, owed=late, delay_s=3600, error="x"))
+        await tenant.transaction(partial(WORK.done, owed=done))
+        await asyncio.sleep(1.0)
+        assert [row.is_late for row in await tenant.query(ALL)] == [False, True]
+        assert await WORK.claim(tenant, count_max=3) == []
+        assert await tenant.transaction(partial(WORK.hold, owed=kept))
