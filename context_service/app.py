@@ -220,6 +220,7 @@ from service_runtime.connections import Connection
 from service_runtime.destinations import Destinations
 from service_runtime.extras import install
 from service_runtime.given_keys import GivenKeys
+from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.interceptors import Border
 from service_runtime.metrics import ERASING_FAILED, Counted, Metrics
 from service_runtime.migrate import Migration, access_migrations, load
@@ -327,6 +328,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             callers,
             limits=settings.call_limits,
             metrics=metrics,
+            held=ground.held,
             trail=trail,
             recent=recent,
             health_without_key=settings.health_without_key,
@@ -357,6 +359,7 @@ class _Ground:
 
     settings: Settings
     metrics: Metrics
+    held: HeldBytes
     erasing_failed: Counted
     database: Database
     graph: EntityGraph
@@ -391,6 +394,9 @@ class _Room(Generic[_T]):
 
 async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> _Ground:
     """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
+    held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_parsers=True))
+    held.show(metrics)
+    await stack.enter_async_context(background.keeping(held.keep_watching))
     database = await stack.enter_async_context(open_database(settings))
     entity = await stack.enter_async_context(_entity_service(settings))
     graph = EntityGraph(entity)
@@ -402,13 +408,14 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     embedder = await _embedder(settings, stack)
     known_vectors = KnownVectors()
     passages = Passages(database, embedded_kinds=[CONTEXT, *OF_USERS, KNOWLEDGE_BASE, BRAIN] if embedder else [])
-    reader = document_reader_of(settings)
+    reader = document_reader_of(settings, bytes_max=held.limits.parsers_bytes_max)
     watches = replace(settings.call_limits, calls_max=settings.watches_max)
     lookout = Lookout(database, places=Places(watches, what="watches", limit="watches"))
     await stack.enter_async_context(background.keeping(lookout.keep_looking))
     return _Ground(
         settings=settings,
         metrics=metrics,
+        held=held,
         erasing_failed=metrics.counter(
             ERASING_FAILED, "Passes of erasing that broke off", what=("contexts", "subjects")
         ),
@@ -1002,13 +1009,15 @@ async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _
         owed=Owed(embeds_texts=ground.embedder is not None),
         mend=mend,
         nesting_max=settings.json_nesting_max,
+        held=ground.held,
     )
+    exporting = Exporting(database, ground.storage, ground.graph, held=ground.held)
     await stack.enter_async_context(background.keeping(partial(importing.keep_clearing, settings.sweep_interval_s)))
     service = Service(
         full_name="contextkeep.context.v1.Transfer",
         add=partial(
             add_TransferServicer_to_server,
-            servicer := TransferServicer(Exporting(database, ground.storage, ground.graph), importing),
+            servicer := TransferServicer(exporting, importing),
         ),
         checks=[ground.schema_ready, ground.storage.check],
     )
@@ -1173,10 +1182,17 @@ def subject_eraser_of(settings: Settings, database: Database, storage: BlobStora
     )
 
 
-def document_reader_of(settings: Settings) -> DocumentReader:
-    """Return what reads texts of files."""
+def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> DocumentReader:
+    """Return what reads texts of files.
+
+    Args:
+        settings: Of one child process.
+        bytes_max: Memory of all children together; None: of a command, which holds nothing for callers.
+    """
     return DocumentReader(
-        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
+        memory_bytes_max=settings.document_parser_memory_bytes_max,
+        together_bytes_max=bytes_max,
+        timeout_s=settings.document_parser_timeout_s,
     )
 
 

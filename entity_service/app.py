@@ -33,6 +33,7 @@ from entity_service.writes import GraphWrites
 from service_runtime import access, background, database_probes, http, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
+from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.interceptors import Border
 from service_runtime.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
 from service_runtime.migrate import Migration, access_migrations, load
@@ -102,6 +103,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="entity-service"))
+        held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_parsers=False))
+        held.show(metrics)
+        await stack.enter_async_context(background.keeping(held.keep_watching))
         database = await stack.enter_async_context(
             Database.open(
                 settings.database,
@@ -171,6 +175,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             callers,
             limits=settings.call_limits,
             metrics=metrics,
+            held=held,
             trail=AuditTrail(database),
             recent=recent,
             health_without_key=settings.health_without_key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -261,10 +261,10 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self, requests: AsyncIterator[pb.ImportGraphRequest], context: Context
     ) -> pb.ImportGraphResponse:
         """Write a graph in."""
-        lines = transfer_wire.ImportLines(requests, self._limits)
-        await lines.open()
-        async with aclosing(lines.batches()) as batches:
-            done = await self._import.run(principal(), lines.graph_name, batches)
+        with closing(transfer_wire.ImportLines(requests, self._limits)) as lines:
+            await lines.open()
+            async with aclosing(lines.batches()) as batches:
+                done = await self._import.run(principal(), lines.graph_name, batches)
         return transfer_wire.imported(lines.graph_name, done)
 
     async def ExportGraph(

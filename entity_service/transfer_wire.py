@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -24,13 +24,15 @@ from entity_service.progress_wire import new_envelope
 from entity_service.wire import graph_name, id_of
 from entity_service.write_wire import checked_edge, checked_node
 from service_runtime.auth import USER_ID_CHARS_MAX
-from service_runtime.calls import principal
+from service_runtime.calls import hold, principal
 from service_runtime.documents import BESIDE_BYTES, beside_the_loop, check_text, parse_json
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 BATCH_ROWS = 1000
 BATCH_BYTES = 1024 * 1024
 _LINES_BEFORE_MAX = 2**53  # what is counted on stays a number of every client
+_LINE_COPIES = 2  # of a line that has not ended: as it came, and put together
+_BATCH_COPIES = 6  # of the lines of a batch: its rows, what is made of them, and what is sent to Postgres
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
 _NODE_TEXTS = frozenset(
@@ -66,7 +68,10 @@ class ImportLines:
     def __init__(self, requests: AsyncIterator[pb.ImportGraphRequest], limits: Limits) -> None:
         self._requests = requests
         self._limits = limits
-        self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests))
+        self._held = hold()
+        self._begun_bytes = 0  # of a line that has not ended
+        self._batches_bytes = 0  # of the batch that is being read, and the one that is being written
+        self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests), self._charge_begun)
         self._first: bytes | None = None  # read to see whether it names the graph, and did not
         self._number = 0
         self.graph_name = ""
@@ -93,6 +98,7 @@ class ImportLines:
 
         Raises:
             InvalidArgument, LimitExceeded: a line is malformed; the error names it.
+            HeldBytesExceeded: too much is held for the caller.
         """
         batch = _Batch(self.graph_name, self._limits)
         if self._first is not None:
@@ -109,6 +115,21 @@ class ImportLines:
                     await asyncio.sleep(0)
                     parsed_bytes = 0
         yield batch.made(self._number)
+
+    def close(self) -> None:
+        """Give back what is held."""
+        self._held.release()
+
+    def _charge_begun(self, size_bytes: int) -> None:
+        self._begun_bytes = size_bytes
+        self._charge()
+
+    def _charge_batches(self, size_bytes: int) -> None:
+        self._batches_bytes = size_bytes
+        self._charge()
+
+    def _charge(self) -> None:
+        self._held.set(self._begun_bytes * _LINE_COPIES + self._batches_bytes * _BATCH_COPIES)
 
     def _add(self, batch: _Batch, line: bytes) -> None:
         self._number += 1
@@ -148,6 +169,11 @@ class _Batch:
         self._envelopes: list[tuple[str, NewEnvelope, int]] = []
         self._rows = 0
         self._bytes = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Of its lines."""
+        return self._bytes
 
     @property
     def is_full(self) -> bool:
@@ -325,23 +351,35 @@ async def _chunks(requests: AsyncIterator[pb.ImportGraphRequest]) -> AsyncGenera
         yield request.lines
 
 
-async def _lines(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """Yield lines, without their ends; an empty rest is none."""
-    held: list[bytes] = []
-    held_bytes = 0
+async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
+    """Yield lines, without their ends; an empty rest is none.
+
+    Args:
+        chunks: Cut anywhere.
+        charge: Is told the bytes that are held of a line that has not ended, before they are.
+    """
+    begun: list[bytes] = []
+    begun_bytes = 0
     async with aclosing(chunks):
         async for chunk in chunks:
-            *lines, rest = chunk.split(b"\n")
-            for line in lines:
-                yield b"".join([*held, line]) if held else line
-                held, held_bytes = [], 0
-            if rest:
-                held.append(rest)
-                held_bytes += len(rest)
-            if held_bytes > LINE_BYTES_MAX:
-                raise _too_long(held_bytes)
-    if held:
-        yield b"".join(held)
+            start = 0
+            # One line after the other: a chunk of line ends would become millions of lines at once.
+            while (end := chunk.find(b"\n", start)) >= 0:
+                line = chunk[start:end]
+                start = end + 1
+                if begun:
+                    line = b"".join([*begun, line])
+                    begun, begun_bytes = [], 0
+                    charge(0)
+                yield line
+            if start < len(chunk):
+                begun_bytes += len(chunk) - start
+                if begun_bytes > LINE_BYTES_MAX:
+                    raise _too_long(begun_bytes)
+                charge(begun_bytes)
+                begun.append(chunk[start:])
+    if begun:
+        yield b"".join(begun)
 
 
 def _too_long(size_bytes: int) -> LimitExceeded:

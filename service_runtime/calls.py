@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
+from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.places import Place
 from service_runtime.turns import SLICE_S, Turn, is_expensive
 
@@ -37,7 +38,10 @@ class Call:
     response: object = None  # the last one; None: there was none, or it is one of a stream
     place: Place | None = None  # among the calls under way
     turn: Turn | None = None  # of expensive work; None: the call is not let in yet
+    held: Held | None = None  # bytes of its request and its answer; None: the call is not let in yet
+    ledger: HeldBytes | None = None  # of the process, for what else is held for the call
     is_kept: bool = False  # as a row of the audit log
+    is_refused: bool = False  # its caller has the status already: nobody does any work for it
 
 
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
@@ -59,6 +63,13 @@ def credential() -> str:
     call = current_call.get()
     assert call is not None, "no call is under way"
     return call.credential
+
+
+def hold() -> Held:
+    """Return what the process will hold for the caller of the call under way; the block that uses it gives it back."""
+    call = current_call.get()
+    assert call is not None and call.principal is not None and call.ledger is not None, "no call is under way"
+    return call.ledger.for_caller(call.principal)
 
 
 def leave_place() -> None:

@@ -138,21 +138,21 @@ def check_size(field: str, text: str, *, size_bytes_max: int) -> None:
         )
 
 
-def check_containers(field: str, text: str) -> None:
-    """Refuse a JSON text of more than `CONTAINERS_MAX` lists and objects; what is not JSON may pass.
+def check_containers(field: str, text: str, *, containers_max: int = CONTAINERS_MAX) -> None:
+    """Refuse a JSON text of more lists and objects than it may have; what is not JSON may pass.
 
     Raises:
         LimitExceeded: it holds more.
     """
-    if _brackets(text) <= CONTAINERS_MAX:
+    if _brackets(text) <= containers_max:
         return
     outside = _outside_strings(text)
     containers = outside.count("[") + outside.count("{")
-    if containers > CONTAINERS_MAX:
+    if containers > containers_max:
         raise LimitExceeded(
-            f"{field} holds {containers} lists and objects; the limit is {CONTAINERS_MAX}",
+            f"{field} holds {containers} lists and objects; the limit is {containers_max}",
             limit=field,
-            limit_max=CONTAINERS_MAX,
+            limit_max=containers_max,
             value=containers,
         )
 

@@ -34,6 +34,7 @@ from service_runtime import audit, calls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
+from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
 from service_runtime.recent_calls import RecentCalls
@@ -51,7 +52,12 @@ _REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 
 _LOOKS = 10  # that find no new call; not only a time, in which a busy loop may have taken none
 
-_MALFORMED = object()  # stands for a request that protobuf could not read
+# What a call holds until its caller has read the answer: grpc's state of it, the bytes of the request, and the answer
+# twice, in Python and in grpc's core. Of a request that is worked on there is the message, too.
+_CALL_BYTES = 16 * 1024
+_REQUEST_COPIES = 3
+_PARSED_COPIES = 2  # of a message of a stream: it, and its bytes as its handler takes them out of it
+_ANSWER_COPIES = 2
 
 Handler = Any  # grpc.RpcMethodHandler: grpcio has no types of its own
 Context = Any  # grpc.aio.ServicerContext
@@ -127,6 +133,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         authenticator: Turns the metadata of a call into its principal.
         limits: What calls may take up: more than that many are TOO_MANY_CALLS. Health checks do not count.
         metrics: Where calls are counted.
+        held: Counts the bytes of requests and answers; None: the border has a ledger of its own.
         trail: Where those of administrators are kept; None: nowhere.
         recent: Where they are counted for who looks; None: nowhere.
         health_without_key: Health answers everybody.
@@ -139,6 +146,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         *,
         limits: CallLimits,
         metrics: Metrics,
+        held: HeldBytes | None = None,
         trail: AuditTrail | None = None,
         recent: RecentCalls | None = None,
         health_without_key: bool = True,
@@ -149,6 +157,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._recent = recent
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
+        self.held = held or HeldBytes(memory_limits(None, limits.shares, has_parsers=False))
         self.places = Places(limits)
         self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
         self._stream_idle_s = limits.stream_idle_s
@@ -206,10 +215,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             response = await behaviour(request, context)
             if call.response is None:
                 call.response = response
-            return response
+        assert call.held is not None, "it was let in"
+        call.held.release()
+        return response
 
     async def exchange(self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], exchange: Exchange) -> bytes:
         """Return the rendered answer of a unary call, whose request is read in here, too.
+
+        The answer stays charged to the call (`Call.held`) until whoever sends it gives it back.
 
         Args:
             method: "/contextkeep.entity.v1.EntityGraph/GetNode".
@@ -232,9 +245,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             response = await behaviour(call.request, context)
             if call.response is None:
                 call.response = response
-            assert call.turn is not None, "it was let in"
+            assert call.turn is not None and call.held is not None, "it was let in"
             call.turn.give_back()
-            return await exchange.render(response, call)
+            rendered = await exchange.render(response, call)
+            call.held.set(_CALL_BYTES + len(rendered))
+            return rendered
 
     async def refuse(self, method: str, error: ContextKeepError, caller: Caller) -> NoReturn:
         """End a call of a method that nobody serves, as those over grpc end.
@@ -254,10 +269,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         *,
         scope: str | None,
         unary: bool,
+        request_bytes: int = 0,
         principal: Principal | None = None,
         receive: Callable[[Call], Awaitable[object]] | None = None,
     ) -> AsyncIterator[Call]:
-        """Set the call up, let the handler run, turn what it raises into a status, and log it."""
+        """Set the call up, let the handler run, turn what it raises into a status, and log it.
+
+        A call that is not let in (`Call.is_refused`) has its status already when the block begins.
+        """
         call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "")
         remaining_s = context.time_remaining()
         if remaining_s is None and unary:
@@ -270,14 +289,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)
         error: ContextKeepError | None = None
+        is_begun = False
         try:
             place.take()
-            call.principal = principal or await self._authenticator.authenticate(metadata)
-            place.belongs_to(call.principal)
-            self._turns.seen(call.principal)
-            if scope is not None:
-                admit(call.principal, method, scope)
-            call.credential = credential(metadata)
+            await self._let_in(call, metadata, principal, request_bytes=request_bytes)
+            assert call.principal is not None, "it was let in"
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with (
                 asyncio.timeout(remaining_s if unary else None),
@@ -287,6 +303,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                     call.request = await receive(call)
                 if is_expensive(method):
                     await call.turn.take()
+                is_begun = True
                 yield call
         except (asyncio.CancelledError, GeneratorExit):
             error = Cancelled("the caller went away")
@@ -299,17 +316,48 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             place.give_back()
             self._metrics.calls_under_way.dec()
             duration_s = time.monotonic() - started
-            status = error.code.name if error else "OK"
-            self._metrics.call_ended(method if scope else "", status, duration_s)
-            if self._recent is not None and call.principal is not None:
-                self._recent.ended(call.principal.tenant_id, status, duration_s if unary else None)
-            tracing.end_call(
-                span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
-            )
-            _log_call(call, error, duration_s=duration_s, context=context)
+            self._note_end(call, error, span, duration_s=duration_s, unary=unary, context=context)
             if call.scope not in ("", "read", CONTEXT_READ):
                 audit.log(call, call.scope, error, peer=context.peer())
             await self._keep(call, error, context)
+            call.request = call.response = None  # the task lives on until the answer is read
+            if error is not None and call.held is not None:
+                call.held.release()
+            error = None  # a frame that holds an error which holds the frame stays: see `_tell`
+        if not is_begun:
+            call.is_refused = True
+            yield call
+
+    async def _let_in(self, call: Call, metadata: Any, principal: Principal | None, *, request_bytes: int) -> None:
+        """Find out who calls, and whether the call may be made and held."""
+        assert call.place is not None, "it has one"
+        call.principal = principal or await self._authenticator.authenticate(metadata)
+        call.place.belongs_to(call.principal)
+        call.ledger, call.held = self.held, self.held.for_caller(call.principal)
+        call.held.set(_CALL_BYTES + request_bytes * _REQUEST_COPIES)
+        self._turns.seen(call.principal)
+        if call.scope:
+            admit(call.principal, call.method, call.scope)
+        call.credential = credential(metadata)
+
+    def _note_end(
+        self,
+        call: Call,
+        error: ContextKeepError | None,
+        span: Any,
+        *,
+        duration_s: float,
+        unary: bool,
+        context: Context,
+    ) -> None:
+        """Count and log a call that has ended."""
+        status = error.code.name if error else "OK"
+        self._metrics.call_ended(call.method if call.scope else "", status, duration_s)
+        if self._recent is not None and call.principal is not None:
+            self._recent.ended(call.principal.tenant_id, status, duration_s if unary else None)
+        reason = error.reason if error else ""
+        tracing.end_call(span, status=status, reason=reason, attributes={"call_id": call.call_id})
+        _log_call(call, error, duration_s=duration_s, context=context)
 
     async def _keep(self, call: Call, error: ContextKeepError | None, context: Context) -> None:
         """Keep the call of an administrator, once; nobody serves a method without a scope."""
@@ -358,6 +406,10 @@ async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
     trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
     try:
         await context.abort(error.code, message_of(error), trailing)
+    except grpc.aio.AbortError as aborted:
+        # grpc raises it again when the handler returns. The call's state keeps it, and with it the frames that it went
+        # through would stay, and what they hold of the request and the answer, until the garbage collector comes by.
+        aborted.__traceback__ = aborted.__context__ = None
     except grpc.aio.InternalError as gone:
         raise asyncio.CancelledError from gone
 
@@ -402,63 +454,59 @@ def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Han
         around: Sets a call up, and ends it.
         idle_s: How long the caller of a stream may neither send nor read.
     """
+    serialize: Callable[[Any], bytes] = handler.response_serializer
 
-    def deserialize(data: bytes) -> object:
+    def parsed(data: bytes) -> object:
         try:
             return handler.request_deserializer(data)
-        except DecodeError:
-            return _MALFORMED  # raised below: grpc would say INTERNAL, as if the fault were ours
+        except DecodeError:  # raised here: grpc would say INTERNAL, as if the fault were ours
+            raise malformed() from None
 
-    def checked(request: object) -> object:
-        if request is _MALFORMED:
-            raise malformed()
-        return request
-
-    async def checked_stream(call: Call, requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
-        coming = aiter(requests)
-        while True:
-            try:
-                async with calls.aside(), _idle(idle_s, "was sent"):
-                    request = await anext(coming)
-            except StopAsyncIteration:
-                break
-            if call.request is None:
-                call.request = checked(request)
-            yield checked(request)
-        # A cancelled call's requests end like a complete one's, and the cancellation comes a moment later. Writing to
-        # the caller waits for it, so that no handler takes a broken upload for a whole one.
-        await context.send_initial_metadata(())
-
-    async def unary_unary(request: object, context: Context) -> object:
-        async with around(context, unary=True) as call:
-            call.request = checked(request)
+    # Requests come as bytes and answers leave as bytes: so their sizes are known, a request is a message only once its
+    # call is let in, and no answer is there a third time while its caller does not read it.
+    async def unary_unary(data: bytes, context: Context) -> bytes:
+        async with around(context, unary=True, request_bytes=len(data)) as call:
+            if call.is_refused:
+                return b""
+            call.request = parsed(data)
             response = await handler.unary_unary(call.request, context)
             if call.response is None:
                 call.response = response
-            return response
+            answer = serialize(response)
+            _hold_until_read(call, context, len(data) + len(answer) * _ANSWER_COPIES)
+            return answer
 
     # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
-    async def unary_stream(request: object, context: Context) -> None:
-        async with (
-            around(context, unary=False) as call,
-            aclosing(handler.unary_stream(checked(request), context)) as responses,
-        ):
-            call.request = request
-            async for response in responses:
-                await _send(context, response, idle_s)
+    async def unary_stream(data: bytes, context: Context) -> None:
+        async with around(context, unary=False, request_bytes=len(data)) as call:
+            if call.is_refused:
+                return
+            request = parsed(data)
+            _hold_until_read(call, context, len(data) * _REQUEST_COPIES)
+            async with aclosing(handler.unary_stream(request, context)) as responses:
+                call.request = request
+                async for response in responses:
+                    await _send(call, context, serialize(response), idle_s, len(data) * _REQUEST_COPIES)
 
-    async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
+    async def stream_unary(requests: AsyncIterator[bytes], context: Context) -> bytes:
         async with around(context, unary=False) as call:
-            call.response = await handler.stream_unary(checked_stream(call, requests, context), context)
-            return call.response
+            if call.is_refused:
+                return b""
+            call.response = await handler.stream_unary(_parsed_stream(call, requests, context, parsed, idle_s), context)
+            answer = serialize(call.response)
+            _hold_until_read(call, context, len(answer) * _ANSWER_COPIES)
+            return answer
 
-    async def stream_stream(requests: AsyncIterator[object], context: Context) -> None:
-        async with (
-            around(context, unary=False) as call,
-            aclosing(handler.stream_stream(checked_stream(call, requests, context), context)) as responses,
-        ):
-            async for response in responses:
-                await _send(context, response, idle_s)
+    async def stream_stream(requests: AsyncIterator[bytes], context: Context) -> None:
+        async with around(context, unary=False) as call:
+            if call.is_refused:
+                return
+            _hold_until_read(call, context, 0)
+            async with aclosing(
+                handler.stream_stream(_parsed_stream(call, requests, context, parsed, idle_s), context)
+            ) as responses:
+                async for response in responses:
+                    await _send(call, context, serialize(response), idle_s, 0)
 
     kinds = {
         (False, False): (grpc.unary_unary_rpc_method_handler, unary_unary),
@@ -467,16 +515,60 @@ def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Han
         (True, True): (grpc.stream_stream_rpc_method_handler, stream_stream),
     }
     make, behaviour = kinds[handler.request_streaming, handler.response_streaming]
-    return make(behaviour, request_deserializer=deserialize, response_serializer=handler.response_serializer)
+    return make(behaviour)
 
 
-async def _send(context: Context, response: object, idle_s: float) -> None:
+async def _parsed_stream(
+    call: Call, requests: AsyncIterator[bytes], context: Context, parsed: Callable[[bytes], object], idle_s: float
+) -> AsyncIterator[object]:
+    """Yield the messages of a stream, each parsed and charged when it is taken.
+
+    Raises:
+        HeldBytesExceeded: too much is held for the caller.
+        InvalidArgument: a message is malformed.
+        StreamIdle: none came.
+    """
+    assert call.held is not None, "it was let in"
+    coming = aiter(requests)
+    while True:
+        try:
+            async with calls.aside(), _idle(idle_s, "was sent"):
+                data = await anext(coming)
+        except StopAsyncIteration:
+            break
+        call.held.set(_CALL_BYTES + len(data) * _REQUEST_COPIES)
+        request = parsed(data)
+        call.held.set(_CALL_BYTES + len(data) * _PARSED_COPIES)
+        del data
+        if call.request is None:
+            call.request = request
+        yield request
+    # A cancelled call's requests end like a complete one's, and the cancellation comes a moment later. Writing to
+    # the caller waits for it, so that no handler takes a broken upload for a whole one.
+    await context.send_initial_metadata(())
+
+
+def _hold_until_read(call: Call, context: Context, size_bytes: int) -> None:
+    """Charge what is held of a call until its RPC is over: the handler returns long before, if nobody reads.
+
+    Raises:
+        HeldBytesExceeded: it is past a limit.
+    """
+    assert call.held is not None, "it was let in"
+    call.held.set(_CALL_BYTES + size_bytes)
+    context.add_done_callback(call.held.release)
+
+
+async def _send(call: Call, context: Context, response: bytes, idle_s: float, request_bytes: int) -> None:
     """Send one message of a stream.
 
     Raises:
+        HeldBytesExceeded: too much is held for the caller, who may not read.
         StreamIdle: nobody reads it.
         asyncio.CancelledError: the call is over; grpc may say so by failing before it cancels us.
     """
+    assert call.held is not None, "it was let in"
+    call.held.set(_CALL_BYTES + request_bytes + len(response) * _ANSWER_COPIES)
     try:
         async with calls.aside(), _idle(idle_s, "was read"):
             await context.write(response)
@@ -504,8 +596,9 @@ async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
 def _refusing(error: ContextKeepError, around: Callable[..., Any]) -> Handler:
     """Return a handler of whatever method that ends with an error, with its ErrorInfo like every other."""
 
-    async def refuse(request: object, context: Context) -> object:
-        async with around(context, unary=True):
-            raise error
+    async def refuse(data: bytes, context: Context) -> None:
+        async with around(context, unary=True) as call:
+            if not call.is_refused:
+                raise error
 
     return grpc.unary_unary_rpc_method_handler(refuse)

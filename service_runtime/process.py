@@ -25,8 +25,8 @@ def tune_malloc() -> None:
     """Keep freed buffers of blob streams in the process.
 
     glibc gives each buffer of 1 to 4 MiB back to the kernel and faults it in again, page by page; with these
-    thresholds a stream through grpc.aio is two to three times as fast and memory stays flat. Elsewhere than on
-    glibc nothing happens.
+    thresholds a stream through grpc.aio is two to three times as fast and memory stays flat. `HeldBytes.keep_watching`
+    gives the rest back after the process has grown. Elsewhere than on glibc nothing happens.
     """
     if sys.platform != "linux":
         return

@@ -128,6 +128,12 @@ class ServiceSettings(BaseSettings):
     calls_share_of_key: float = Field(
         0.5, gt=0, le=1, description="part of CALLS_MAX and of EXPENSIVE_CALLS_MAX that one key or subject may have"
     )
+    memory_bytes_max: int | None = Field(
+        None,
+        ge=128 * MIB,
+        description="memory of this process with the children that read documents; unset: the limit of its cgroup less "
+        "1/16, or without one half of the machine's memory, at most 8 GiB",
+    )
     stream_idle_s: float = Field(
         120.0, gt=0, description="seconds that the caller of a stream may neither send nor read; then it ends"
     )

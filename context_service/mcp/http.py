@@ -39,8 +39,9 @@ from contextkeep.errors import (
     Unimplemented,
 )
 from service_runtime import background
-from service_runtime.auth import CONTEXT_READ, Authenticator
+from service_runtime.auth import CONTEXT_READ, Authenticator, Principal
 from service_runtime.documents import beside_the_loop, check_containers
+from service_runtime.held_bytes import Held
 from service_runtime.http import asgi, door
 from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
 
@@ -122,9 +123,14 @@ class Mcp:
         is_ours = request.path in self._servers
         if is_ours and request.method != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
-        metadata = request.metadata
-        principal = await self._authenticator.authenticate(metadata)
+        principal = await self._authenticator.authenticate(request.metadata)
         request.belongs_to(principal)
+        with self._border.held.for_caller(principal) as held:
+            await self._answer(request, principal, held, send)
+
+    async def _answer(self, request: door.Request, principal: Principal, held: Held, send: asgi.Send) -> None:
+        metadata = request.metadata
+        is_ours = request.path in self._servers
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
         app, served = self._servers.get(request.path, self._servers[PATH])
         if not principal.may(served.scope):
@@ -137,14 +143,19 @@ class Mcp:
         )
         receive = request.receive
         if is_ours:
-            body = await request.body(bytes_max=BODY_BYTES_MAX)
+            body = await request.body(bytes_max=BODY_BYTES_MAX, held=held)
             # The SDK parses it on the loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)
             request.give_up_when_left()
+
+        async def charged(message: asgi.Message) -> None:
+            held.set(len(message.get("body", b"")))  # what came is worked on
+            await send(message)
+
         try:
             async with asyncio.timeout(_WORK_S_MAX):
-                await app(request.scope, receive, send)
+                await app(request.scope, receive, charged)
         except TimeoutError:
             raise DeadlineExceeded("the request took too long") from None
 

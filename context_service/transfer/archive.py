@@ -4,7 +4,8 @@ r"""The form of an archive: pieces, each a line that says what it is, and bytes.
 
 The seal is the SHA-256 of the seal before it, the line without the seal, and the bytes: so it covers the piece and all
 that came before, and the last one the whole archive. Nothing is compressed, so nothing can swell; who wants that puts
-the file through zstd. What comes in is read piece by piece, and never more than one is held.
+the file through zstd. What comes in is read piece by piece. A piece has a mebibyte at most, but for a row or a node of
+a graph that is larger: such a row has a piece of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from service_runtime.documents import beside_the_loop
 
 FORMAT = 1
 LINE_BYTES_MAX = 4096
-PIECE_BYTES_MAX = 64 * 1024 * 1024  # what one row may be; most pieces are of 1 MiB
+PIECE_BYTES = 1024 * 1024  # of a piece, unless one row or one node of a graph is larger
+PIECE_BYTES_MAX = 64 * 1024 * 1024  # what one row may be
 BLOB_BYTES = 1024 * 1024  # of a file, in a piece
 CHUNK_BYTES = 1024 * 1024  # of a message
 
@@ -80,9 +82,10 @@ async def pieces(
         number: Of the piece that they begin with.
         seal: Of the piece before.
         offset_bytes: Where they begin in the archive.
-        room: Waits until so many bytes of a piece may be held beside those that came before.
+        room: Waits until so many bytes of a piece may be held next to those that came before, or refuses them.
 
     Raises:
+        HeldBytesExceeded: of `room`.
         ArchiveRefused: a piece is malformed, too large, cut off, or not what its seal says.
     """
     buffer = bytearray()
@@ -105,18 +108,17 @@ async def pieces(
             if room is not None:
                 await room(size)
             del buffer[: end + 1]
-            held = [bytes(buffer[:size])]
-            held_bytes = len(held[0])
+            held = bytearray(buffer[:size])
             del buffer[:size]
-            while held_bytes < size:
+            while len(held) < size:
                 chunk = await anext(incoming, None)
                 if chunk is None:
-                    raise _refused(number, f"cut off: {held_bytes} of {size} bytes came")
-                taken = chunk[: size - held_bytes]
-                held.append(taken)
-                held_bytes += len(taken)
-                buffer += chunk[len(taken) :]
-            data = b"".join(held)
+                    raise _refused(number, f"cut off: {len(held)} of {size} bytes came")
+                room_bytes = size - len(held)
+                held += chunk[:room_bytes]
+                buffer += chunk[room_bytes:]
+            data = bytes(held)
+            del held
             made = await beside_the_loop(len(data), _seal_of, seal, unsealed, data)
             if made != said_seal:
                 raise _refused(number, "the checksum is not that of the piece and those before it")
@@ -150,6 +152,8 @@ def _line(number: int, line: bytes) -> tuple[dict[str, Any], bytes, bytes]:
         raise _refused(number, "it does not say how many bytes it has")
     if size > PIECE_BYTES_MAX:
         raise _refused(number, f"it says {size} bytes; {PIECE_BYTES_MAX} are the most")
+    if size > PIECE_BYTES and kind != "graph" and not (kind == "rows" and says.get("rows") == 1):
+        raise _refused(number, f"it says {size} bytes; {PIECE_BYTES} are the most of a piece that is not one row")
     return says, unsealed, seal
 
 

@@ -27,7 +27,7 @@ from context_service.blobs.storage import BlobStorage, StoredBlob
 from context_service.graph import EntityGraph
 from context_service.transfer import archive, rows
 from context_service.transfer.ahead import Made, ahead
-from context_service.transfer.archive import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT
+from context_service.transfer.archive import BLOB_BYTES, CHUNK_BYTES, FIRST_SEAL, FORMAT, PIECE_BYTES
 from context_service.transfer.rows import ALL, Columns
 from context_service.transfer.tables import (
     CONTEXT,
@@ -44,15 +44,18 @@ from contextkeep.errors import Aborted, ContextNotFound, InvalidPageToken, Permi
 from contextkeep.version import __version__
 from service_runtime import background
 from service_runtime.auth import Principal
+from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Across, Database, Tenant, Transaction
 
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
-BATCH_BYTES = 16 * 1024 * 1024  # of rows, in one snapshot
+BATCH_BYTES = 4 * 1024 * 1024  # of rows, in one snapshot
 AHEAD_BYTES = 2 * 1024 * 1024  # are made while others are sent
-_FIRST_BYTES = 4 * BATCH_BYTES  # of a context's header and windows
+_FIRST_BYTES = 32 * 1024 * 1024  # of a context's header and windows
+_EXPORT_BYTES = 3 * AHEAD_BYTES  # are held of any export, with what is being sent and made
+_BATCH_COPIES = 2  # of its rows: as Postgres sent them, and as texts
 _GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
 _SENT_MAX = 100_000  # files that are known to be in the archive
 _MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
@@ -151,10 +154,20 @@ class _Place:
         return made
 
     def rows(self, table: str, lines: Sequence[str], **says: object) -> bytes:
-        """Return a piece of rows."""
+        """Return the next pieces: of these rows, as many in each as a piece may have."""
         self.count(table, len(lines))
-        data = "\n".join([*lines, ""]).encode()
-        return self.piece("rows", data, table=table, rows=len(lines), **says)
+        made: list[bytes] = []
+        together: list[bytes] = []
+        together_bytes = 0
+        for line in lines:
+            row = line.encode() + b"\n"
+            if together and together_bytes + len(row) > PIECE_BYTES:
+                made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+                together, together_bytes = [], 0
+            together.append(row)
+            together_bytes += len(row)
+        made.append(self.piece("rows", b"".join(together), table=table, rows=len(together), **says))
+        return b"".join(made)
 
     def count(self, what: str, more: int) -> None:
         """Count rows, files and bytes."""
@@ -171,10 +184,12 @@ class Exporting:
         database: Where rows are.
         storage: Where files are.
         graph: Where graphs are.
+        held: Is charged for what a reader has not taken yet.
     """
 
-    def __init__(self, database: Database, storage: BlobStorage, graph: EntityGraph) -> None:
+    def __init__(self, database: Database, storage: BlobStorage, graph: EntityGraph, *, held: HeldBytes) -> None:
         self._database = database
+        self._held = held
         self._storage = storage
         self._graph = graph
 
@@ -189,8 +204,17 @@ class Exporting:
             InvalidPageToken: the token is of another export.
             Aborted: a large window changed meanwhile.
             BlobCorrupted, Unavailable: see `BlobStorage.read`.
+            HeldBytesExceeded: too much is held for the caller.
         """
         check_unbound(principal)
+        with self._held.charged(principal, _EXPORT_BYTES):
+            async with aclosing(self._messages(principal, scope, resume_token)) as messages:
+                async for message in messages:
+                    yield message
+
+    async def _messages(
+        self, principal: Principal, scope: Scope, resume_token: str
+    ) -> AsyncGenerator[tuple[bytes, str], None]:
         binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
         place = _decode(binding, resume_token, _PARTS[scope.kind])
         held, token = bytearray(), ""
@@ -233,7 +257,8 @@ class Exporting:
             elif name == "users":
                 part = self._tables(tenant, known, USERS, _USERS_WHERE[scope.kind], parameters, place)
             else:
-                part = self._contexts(tenant, known, _CONTEXTS_WHERE[scope.kind], parameters, place)
+                where = _CONTEXTS_WHERE[scope.kind]
+                part = self._contexts(tenant, known, where, parameters, place, self._held.for_caller(principal))
             async with aclosing(part):
                 async for made in part:
                     yield made
@@ -439,10 +464,11 @@ class Exporting:
             yield place.piece("blob", b"", sha256=said["sha256"], size=0, at=0)
 
     async def _contexts(
-        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place
+        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place, held: Held
     ) -> AsyncGenerator[_Made, None]:
         """Yield contexts, by id; at: see `_Reading`."""
-        reading = _Reading(known=known, where=where, parameters=parameters, at=place.at or ["", -1, [], 0, ""])
+        at = place.at or ["", -1, [], 0, ""]
+        reading = _Reading(known=known, where=where, parameters=parameters, at=at, held=held)
 
         def read() -> asyncio.Task[list[_Raw]]:
             # Tried again after a lost connection, it begins where the batch began.
@@ -452,6 +478,7 @@ class Exporting:
         try:
             while following is not None:
                 made = deque(await following)
+                held.set(reading.size_bytes * _BATCH_COPIES)  # the batch before is sent
                 at, goes_on, following = list(reading.at), not reading.is_within_first, None
                 is_last, half = reading.is_last, max(len(made) // 2, 1)
                 while made:
@@ -471,6 +498,7 @@ class Exporting:
         finally:
             if following is not None:
                 await background.ended(following)
+            held.release()
 
 
 _Raw = tuple[archive.Kind, str, list[str], dict[str, object]]
@@ -486,7 +514,9 @@ class _Reading:
     # The context; how many of its tables are done, -1: it is not begun, or done with; the key of the last row; the
     # header's `last_seq`; and what its windows were when they were read.
     at: list[Any]
+    held: Held
     is_last: bool = False
+    size_bytes: int = 0  # of the batch that was read last
 
     @property
     def is_within_first(self) -> bool:
@@ -545,12 +575,15 @@ class _Reading:
                 )
                 if page.lines:
                     made.append(("rows", table.name, page.lines, {"context": context_id}))
-                    size_bytes += sum(map(len, page.lines))
+                    page_bytes = sum(map(len, page.lines))
+                    self.held.add(page_bytes * _BATCH_COPIES)
+                    size_bytes += page_bytes
                 if page.is_last:
                     done, behind, rows_max = done + 1, [], 50
                 else:
                     behind, rows_max = page.keys[-1], rows.next_rows_max(page)
         self.at, self.is_last = [context_id, done, behind, last_seq, windows], is_last
+        self.size_bytes = size_bytes
         return made
 
     async def _windows_now(self, transaction: Transaction, context_id: str) -> str:

@@ -51,9 +51,12 @@ from contextkeep.errors import (
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
-from service_runtime.documents import beside_the_loop, parse_json
+from service_runtime.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
 from service_runtime.erased import hash_of
+from service_runtime.held_bytes import Held, HeldBytes
+from service_runtime.places import Shares
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("transfer")
 
@@ -61,7 +64,12 @@ TOGETHER_BYTES = 1024 * 1024  # of pieces that are one transaction
 _TOGETHER = 100
 FILES_TOGETHER_BYTES = 8 * 1024 * 1024
 _FILES_TOGETHER = 16
-_LARGE_BYTES = 4 * 1024 * 1024  # a larger piece is read when nothing else is held
+_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read when nothing else is held
+_COPIES = 2  # of pieces that wait for their transaction
+_LARGE_COPIES = 8  # of a larger one: as it came, its row, and what is sent to Postgres
+WRITING = 2  # imports that write at the same time: what a transaction makes of a mebibyte of rows takes up to 40
+_WRITING_SHARES = Shares(of_tenant=0.5, of_key=0.5)
+_CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects of one of our own documents
 CONFLICTS_TOLD = 100
 _OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
 _UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are ours, and large
@@ -81,6 +89,7 @@ class Importing:
         owed: What is owed behind what is written.
         mend: Lets what is users' be found by words: all, or one user's.
         nesting_max: Of a document.
+        held: Is charged for pieces that are not written yet.
     """
 
     def __init__(
@@ -94,8 +103,11 @@ class Importing:
         owed: Owed,
         mend: Mend,
         nesting_max: int,
+        held: HeldBytes,
     ) -> None:
         self._database = database
+        self._held = held
+        self._turns = Turns(WRITING, _WRITING_SHARES)
         self._writer = writer
         self._provider = provider
         self._graph = graph
@@ -133,8 +145,21 @@ class Importing:
             ImportMoved: the import is at another byte.
             ArchiveRefused: a piece is malformed, or holds what cannot be stored.
             LimitExceeded, BlobTooLarge, StorageFull: as of any write.
+            HeldBytesExceeded: too much is held for the caller, or a row is larger than may be.
         """
         check_unbound(principal)
+        with self._held.for_caller(principal) as held:
+            return await self._run(import_id, chunks, held, principal=principal, offset_bytes=offset_bytes)
+
+    async def _run(
+        self,
+        import_id: UUID | None,
+        chunks: AsyncGenerator[bytes, None],
+        held: Held,
+        *,
+        principal: Principal,
+        offset_bytes: int,
+    ) -> Run:
         tenant = self._database.of(principal)
         run = Run(import_id=None)
         if import_id is not None:
@@ -150,6 +175,8 @@ class Importing:
             provider=self._provider,
             owed=self._owed,
             nesting_max=self._nesting_max,
+            held=held,
+            turn=lambda: Turn(self._turns, principal),
             take_over=lambda context_id: import_rows.take_over(self._database, tenant.tenant_id, context_id),
         )
         coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes, room=work.room)
@@ -276,6 +303,8 @@ class _Import:
         provider: Where files are.
         owed: What is owed behind what is written.
         nesting_max: Of a document.
+        held: Is charged for pieces until they are written.
+        turn: Makes the turn that a transaction waits for.
         take_over: Gives up what other imports have begun of a context.
     """
 
@@ -289,6 +318,8 @@ class _Import:
         provider: str,
         owed: Owed,
         nesting_max: int,
+        held: Held,
+        turn: Callable[[], Turn],
         take_over: Callable[[str], Awaitable[None]],
     ) -> None:
         self.run = run  # as far as it is written
@@ -301,6 +332,11 @@ class _Import:
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
+        self._held = held
+        self._incoming_bytes = 0  # charged for the piece that came last, unless it waits
+        self._waiting_bytes = 0  # charged for those that wait
+        self._writing_bytes = 0  # and for those whose transaction is under way
+        self._turn = turn
         self._take_over = take_over
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None  # what waited before
@@ -309,9 +345,19 @@ class _Import:
         self._erased: dict[str, bool] = {}  # by owners
 
     async def room(self, size_bytes: int) -> None:
-        """Wait until a piece of that size may be read; see `write`."""
-        if size_bytes > _LARGE_BYTES:
+        """Wait until a piece of that size may be read, and charge for it; see `write`.
+
+        Raises:
+            HeldBytesExceeded: it is past a limit.
+        """
+        is_large = size_bytes > _LARGE_BYTES
+        if is_large:
             await self.write()
+        self._incoming_bytes = size_bytes * (_LARGE_COPIES if is_large else _COPIES)
+        self._charge()
+
+    def _charge(self) -> None:
+        self._held.set(self._incoming_bytes + self._waiting_bytes + self._writing_bytes)
 
     async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
         """Begin a file, behind those that wait if it is not too large to wait with them; see `write`."""
@@ -341,6 +387,8 @@ class _Import:
         elif piece.kind in ("context", "context_end"):
             self.is_in_context = piece.kind == "context"
         self.has_end = piece.kind == "end"
+        self._waiting_bytes += self._incoming_bytes
+        self._incoming_bytes = 0
         self._waiting.append(_Waiting(piece=piece, counts=counts or {}, file=file))
         files = [one.file.size_bytes for one in self._waiting if one.file]
         if (
@@ -372,6 +420,7 @@ class _Import:
         """Begin to write what waits, in one transaction behind the one before."""
         await self._settled()
         waiting, self._waiting = self._waiting, []
+        self._writing_bytes, self._waiting_bytes = self._waiting_bytes, 0
         if waiting:
             self._writing = asyncio.create_task(self._write(waiting))
 
@@ -383,8 +432,11 @@ class _Import:
         try:
             await writing
         except BaseException:
-            self._waiting = []
+            self._waiting, self._waiting_bytes = [], 0
             raise
+        finally:
+            self._writing_bytes = 0
+            self._charge()
 
     async def _write(self, waiting: Sequence[_Waiting]) -> None:
         count, failure = len(waiting), None
@@ -428,11 +480,13 @@ class _Import:
                 await file.keep()
                 self._files.discard(file)
 
-        try:
-            await written(count)
-        except (ArchiveRefused, LimitExceeded):
-            await written(refused[-1] if refused else 0)
-            raise
+        async with self._turn() as turn:
+            await turn.take()
+            try:
+                await written(count)
+            except (ArchiveRefused, LimitExceeded):
+                await written(refused[-1] if refused else 0)
+                raise
         if failure is not None:
             raise failure
 
@@ -641,6 +695,8 @@ class _Import:
         found: list[dict[str, Any]] = []
         names: list[str] = []
         for number, line in enumerate(archive.lines_of(piece), 1):
+            if line.count(b"[") + line.count(b"{") > CONTAINERS_MAX:  # a row itself has a few, its documents are texts
+                check_containers(f"line {number}", line.decode(errors="replace"))
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError:
@@ -674,6 +730,7 @@ class _Import:
             raise piece.refused(f"{one.name} is no text of a document", line=line)
         try:
             if table.name in _UNCHECKED:
+                check_containers(one.name, text, containers_max=_CONTAINERS_MAX)
                 orjson.loads(text)
             else:
                 said = parse_json(one.name, text, size_bytes_max=archive.PIECE_BYTES_MAX, nesting_max=self._nesting_max)

@@ -12,7 +12,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_PIECE_BYTES = 256 * 1024
+PIECE_BYTES = 256 * 1024  # of a body, that are sent at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class Answer:
         headers = {**self.headers, "content-length": str(len(self.body))}
         encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": self.status, "headers": encoded})
-        for start in range(_PIECE_BYTES, len(self.body) + _PIECE_BYTES, _PIECE_BYTES):
-            piece = self.body[start - _PIECE_BYTES : start]
+        for start in range(PIECE_BYTES, len(self.body) + PIECE_BYTES, PIECE_BYTES):
+            piece = self.body[start - PIECE_BYTES : start]
             await send({"type": "http.response.body", "body": piece, "more_body": start < len(self.body)})
         if not self.body:
             await send({"type": "http.response.body", "body": b""})

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 
 from contextkeep.errors import Cancelled, DeadlineExceeded, LimitExceeded
+from service_runtime.held_bytes import Held
 from service_runtime.http.asgi import Receive
 
 START_S = 10.0  # that a body may take, however small
 BYTES_PER_S = 64 * 1024  # and each byte adds to it: who drips, or says nothing, is past it soon
+_COPIES = 3  # of it: as it came, as one piece, and as what is made of it
 _DROPPED_BYTES_MAX = 16 * 1024 * 1024  # what is too large is read up to here, or its sender would not read our answer
 
 
-async def read_whole(receive: Receive, *, bytes_max: int, hint: str = "") -> bytes:
+async def read_whole(receive: Receive, *, bytes_max: int, held: Held, hint: str = "") -> bytes:
     """Return the body of a request.
 
     Args:
         receive: The request's.
         bytes_max: Its largest size.
+        held: Is charged for what has come so far; the caller of this gives it back.
         hint: What to do instead of sending a larger one.
 
     Raises:
         Cancelled: its sender hung up.
         DeadlineExceeded: it came too slowly.
+        HeldBytesExceeded: too much is held for its sender.
         LimitExceeded: it is larger.
     """
     loop = asyncio.get_running_loop()
@@ -44,6 +48,7 @@ async def read_whole(receive: Receive, *, bytes_max: int, hint: str = "") -> byt
         piece = message.get("body", b"")
         size_bytes += len(piece)
         if size_bytes <= bytes_max:
+            held.add(len(piece) * _COPIES)
             body += piece
         else:
             body.clear()

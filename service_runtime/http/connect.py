@@ -118,7 +118,11 @@ class Connect:
             self.log.info("request refused", extra={"status": answer.status, "peer": request.peer})
         else:
             answer = replace(answer, headers={**answer.headers, CALL_ID_KEY: call.call_id})
-        await answer.send(send)
+        try:
+            await answer.send(send)
+        finally:
+            if call is not None and call.held is not None:
+                call.held.release()
 
     def refusal(self, error: ContextKeepError, *, status: int = 0, headers: Mapping[str, str] | None = None) -> Answer:
         """Return an error as the protocol has it.
@@ -166,9 +170,10 @@ class _Exchange:
 
     async def request(self, call: Call) -> Message:
         """Read the body."""
-        assert call.principal is not None, "it was let in"
+        assert call.principal is not None and call.held is not None, "it was let in"
         self._request.belongs_to(call.principal)
-        body = await self._request.body(bytes_max=BODY_BYTES_MAX[self._content_type], hint=_HINT[self._content_type])
+        bytes_max, hint = BODY_BYTES_MAX[self._content_type], _HINT[self._content_type]
+        body = await self._request.body(bytes_max=bytes_max, held=call.held, hint=hint)
         self._request.give_up_when_left()
         if self._content_type == JSON:
             return await self._json.read(self._method.request, body, of=call.principal)

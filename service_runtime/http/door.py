@@ -20,7 +20,8 @@ import orjson
 
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument, PermissionDenied, Unavailable
 from service_runtime.auth import Principal
-from service_runtime.http.asgi import Answer, Message, Receive, Scope, Send
+from service_runtime.held_bytes import Held
+from service_runtime.http.asgi import PIECE_BYTES, Answer, Message, Receive, Scope, Send
 from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
 from service_runtime.http.resources import PREFIX, Resources
@@ -87,9 +88,9 @@ class Request:
         """
         self._place.belongs_to(principal)
 
-    async def body(self, *, bytes_max: int, hint: str = "") -> bytes:
+    async def body(self, *, bytes_max: int, held: Held, hint: str = "") -> bytes:
         """Return the body; see `read_whole`."""
-        return await read_whole(self.receive, bytes_max=bytes_max, hint=hint)
+        return await read_whole(self.receive, bytes_max=bytes_max, held=held, hint=hint)
 
     def give_up_when_left(self) -> None:
         """Cancel this task, whose request's body is read, when the caller hangs up: nobody waits for what it does."""
@@ -262,6 +263,14 @@ class _Answering:
             self._request.stop_watching()
             headers = map(self._leading_on, message.get("headers", []))
             message = {**message, "headers": [*headers, *self._headers]}
+        # In pieces: before each, the server waits until its caller has read most of those before.
+        body = message.get("body", b"")
+        start = 0
+        while len(body) - start > PIECE_BYTES:
+            await self._send({**message, "body": body[start : start + PIECE_BYTES], "more_body": True})
+            start += PIECE_BYTES
+        if start:
+            message = {**message, "body": body[start:]}
         await self._send(message)
 
     def _leading_on(self, header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

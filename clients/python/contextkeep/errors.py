@@ -725,6 +725,17 @@ class TooManyCalls(ResourceExhausted):
     reason = "TOO_MANY_CALLS"
 
 
+class HeldBytesExceeded(ResourceExhausted):
+    """The process would hold more bytes for its callers than it may: `limit` in the metadata says for whom.
+
+    It holds requests, answers that are not read yet, and what an import has sent so far. `limit` is
+    `held_bytes_of_key`, `held_bytes_of_tenant`, `held_bytes` (all callers) or `memory_bytes` (the whole process). A
+    retry after `retry_after_s` may succeed, or another replica.
+    """
+
+    reason = "HELD_BYTES_EXCEEDED"
+
+
 class RateLimited(ResourceExhausted):
     """The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again."""
 

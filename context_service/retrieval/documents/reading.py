@@ -18,7 +18,8 @@ TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning
 
 _PROGRAM = ("-m", "context_service.retrieval.documents.child")
 _HEAD_BYTES_MAX = 4_096
-_AT_ONCE = 2  # children; each may take a core, and the memory that it may
+_AT_ONCE = 2  # children; each may take a core
+_CHILD_BYTES_MIN = 96 * 2**20  # of memory: with less for each, one child reads at a time
 _WHY = {
     Ended.TIMEOUT: (Reason.TIMEOUT, "it takes longer to read than it may"),
     Ended.OUTPUT: (Reason.BROKEN, "the parser answered more than it may"),
@@ -49,13 +50,16 @@ class DocumentReader:
 
     Args:
         memory_bytes_max: Of such a process.
-        timeout_s: That it may take; it may compute for as long, too.
+        together_bytes_max: Of all of them, which read at the same time; None: as much as each may take.
+        timeout_s: That one may take; it may compute for as long, too.
     """
 
-    def __init__(self, *, memory_bytes_max: int, timeout_s: float) -> None:
-        self._memory_bytes_max = memory_bytes_max
+    def __init__(self, *, memory_bytes_max: int, together_bytes_max: int | None = None, timeout_s: float) -> None:
+        together = together_bytes_max or _AT_ONCE * memory_bytes_max
+        at_once = min(_AT_ONCE, max(1, together // _CHILD_BYTES_MIN))
+        self._memory_bytes_max = min(memory_bytes_max, together // at_once)
         self._timeout_s = timeout_s
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(at_once)
 
     async def read(self, kind: Kind, chunks: AsyncIterable[bytes], *, charset: str = "") -> FileText | Unread:
         """Return the text of a file, or why there is none.

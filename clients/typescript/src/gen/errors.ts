@@ -524,6 +524,11 @@ export class TooManyCalls extends ResourceExhausted {
   static override readonly reason: string = "TOO_MANY_CALLS";
 }
 
+/** The process would hold more bytes for its callers than it may: `limit` in the metadata says for whom. */
+export class HeldBytesExceeded extends ResourceExhausted {
+  static override readonly reason: string = "HELD_BYTES_EXCEEDED";
+}
+
 /** The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again. */
 export class RateLimited extends ResourceExhausted {
   static override readonly reason: string = "RATE_LIMITED";
