@@ -394,7 +394,7 @@ class _Room(Generic[_T]):
 
 async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> _Ground:
     """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
-    held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_parsers=True))
+    held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_windows=True))
     held.show(metrics)
     await stack.enter_async_context(background.keeping(held.keep_watching))
     database = await stack.enter_async_context(open_database(settings))
@@ -679,7 +679,7 @@ def _windows(
         order=ground.order,
         recalling=recalling,
         usage=usage,
-        kept=KeptSights(),
+        kept=KeptSights(bytes_max=ground.held.limits.kept_bytes_max, shares=ground.settings.call_limits.shares),
         checkpoints=checkpoint_rows,
         profiles=profiles,
         telemetry=telemetry,

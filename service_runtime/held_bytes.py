@@ -34,6 +34,8 @@ MIB = 1024 * 1024
 RESERVE = 1 / 16  # of the cgroup's limit: for the kernel's buffers of sockets and files, which count as the pod's
 WORK = 1 / 4  # of MEMORY_BYTES_MAX: for calls that are answered right now
 PARSERS = 1 / 4  # of MEMORY_BYTES_MAX: for the children that read documents
+KEPT = 1 / 16  # of MEMORY_BYTES_MAX: for packs that are kept for the next call
+KEPT_BYTES_MAX = 64 * MIB
 HELD_MIN = 1 / 16  # of MEMORY_BYTES_MAX: the least for callers, however much the process has already
 HELD_MAX = 1 / 2
 _MACHINE = 1 / 2  # of the machine's memory, where no cgroup has a limit
@@ -52,8 +54,14 @@ class MemoryLimits:
 
     process_bytes_max: int  # all of it, with its children
     held_bytes_max: int  # for callers
-    parsers_bytes_max: int  # of the children that read documents, together
-    shares: Shares  # of `held_bytes_max`
+    shares: Shares  # of that
+    parsers_bytes_max: int = 0  # of the children that read documents, together
+    kept_bytes_max: int = 0  # of packs that are kept for the next call
+
+    @property
+    def own_bytes_max(self) -> int:
+        """Of the process without its children."""
+        return self.process_bytes_max - self.parsers_bytes_max
 
 
 class Held:
@@ -154,7 +162,7 @@ class HeldBytes:
         if self.held + more > held_bytes_max:
             raise _refusal("all callers together", "held_bytes", held_bytes_max, self.held + more)
         if self.is_short and more > _SMALL_BYTES:
-            raise _refusal("the process", "memory_bytes", self.limits.process_bytes_max, memory_bytes() + more)
+            raise _refusal("itself and all callers", "memory_bytes", self.limits.own_bytes_max, memory_bytes() + more)
 
     def count(self, tenant_id: object, key: object, change: int) -> None:
         """Count bytes that came, or were given back."""
@@ -176,7 +184,7 @@ class HeldBytes:
     async def keep_watching(self) -> None:
         """Compare the memory of the process with its limit, and give back what was freed, until cancelled."""
         loop = asyncio.get_running_loop()
-        bytes_max = self.limits.process_bytes_max - self.limits.parsers_bytes_max
+        bytes_max = self.limits.own_bytes_max
         growth_max = max(_TRIM_BYTES, int(self.limits.process_bytes_max * _TRIM))
         trimmed_at, least_bytes = loop.time(), memory_bytes()  # when, and the memory since then
         while True:
@@ -204,22 +212,24 @@ def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExc
     )
 
 
-def memory_limits(memory_bytes_max: int | None, shares: Shares, *, has_parsers: bool) -> MemoryLimits:
+def memory_limits(memory_bytes_max: int | None, shares: Shares, *, has_windows: bool) -> MemoryLimits:
     """Divide the memory of a process that has begun: what it has already is not for callers.
 
     Args:
         memory_bytes_max: Of the process and its children; None: as much as its cgroup, or half of the machine.
         shares: Of what is held for callers.
-        has_parsers: Children of it read documents.
+        has_windows: It packs windows, and children of it read documents.
     """
     process_bytes_max = memory_bytes_max or available_bytes()
-    parsers_bytes_max = int(process_bytes_max * PARSERS) if has_parsers else 0
-    rest = process_bytes_max * (1 - WORK) - memory_bytes() - parsers_bytes_max
+    parsers_bytes_max = int(process_bytes_max * PARSERS) if has_windows else 0
+    kept_bytes_max = min(int(process_bytes_max * KEPT), KEPT_BYTES_MAX) if has_windows else 0
+    rest = process_bytes_max * (1 - WORK) - memory_bytes() - parsers_bytes_max - kept_bytes_max
     held_bytes_max = min(max(rest, process_bytes_max * HELD_MIN), process_bytes_max * HELD_MAX)
     return MemoryLimits(
         process_bytes_max=process_bytes_max,
         held_bytes_max=int(held_bytes_max),
         parsers_bytes_max=parsers_bytes_max,
+        kept_bytes_max=kept_bytes_max,
         shares=shares,
     )
 

@@ -157,7 +157,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._recent = recent
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
-        self.held = held or HeldBytes(memory_limits(None, limits.shares, has_parsers=False))
+        self.held = held or HeldBytes(memory_limits(None, limits.shares, has_windows=False))
         self.places = Places(limits)
         self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
         self._stream_idle_s = limits.stream_idle_s

@@ -29,6 +29,7 @@ from context_service.servicers.context_query import ContextQueryServicer
 from contextkeep.errors import (
     ContextKeepError,
     DeadlineExceeded,
+    HeldBytesExceeded,
     InvalidArgument,
     LimitExceeded,
     PermissionDenied,
@@ -62,6 +63,7 @@ _STATUS: dict[type[ContextKeepError], int] = {
     InvalidArgument: 421,  # a Host that is not ours
     RateLimited: 429,
     TooManyCalls: 503,
+    HeldBytesExceeded: 503,
     Unavailable: 503,
 }
 

@@ -8,17 +8,18 @@ principal sees it, and which epoch and blocks it has, Postgres says at each call
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from context_service.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.tokens import TokenCounter
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.view_rows import STEP, SUMMARY, Seen
 from context_service.windows.window_rows import Window
+from service_runtime.places import Shares
 
-KEPT_BYTES_MAX = 64 * 1024 * 1024  # of all sights of a process
 KEPT_S = 600.0  # since it was packed: what is erased meanwhile does not stay for long
 _PART_BYTES = 300
 
@@ -140,42 +141,52 @@ class Sight:
 
 
 class KeptSights:
-    """The sights of windows that were packed of late.
+    """The sights of windows that were packed of late, by tenant and window.
 
     Args:
         bytes_max: Of all of them; 0 keeps none. Those that were packed longest ago go first.
+        shares: A tenant's is its most: whatever it packs, others' are kept.
         clock: Seconds.
     """
 
-    def __init__(self, *, bytes_max: int = KEPT_BYTES_MAX, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, bytes_max: int, shares: Shares, clock: Callable[[], float] = time.monotonic) -> None:
         self._bytes_max = bytes_max
+        self._tenant_max = int(bytes_max * shares.of_tenant)
         self._clock = clock
-        self._kept: OrderedDict[Hashable, tuple[Sight, float]] = OrderedDict()
+        self._kept: OrderedDict[tuple[UUID, Hashable], tuple[Sight, float]] = OrderedDict()
         self._bytes = 0
+        self._of_tenant: Counter[UUID] = Counter()
 
-    def get(self, key: Hashable, window: Window) -> Sight | None:
+    def get(self, key: tuple[UUID, Hashable], window: Window) -> Sight | None:
         """Return a sight that a window begins with: of its epoch, and of its first blocks; None: none is kept."""
         sight, _ = self._kept.get(key, (None, 0.0))
         if sight and sight.epoch == window.epoch and sight.block_count <= window.block_count:
             return sight
         return None
 
-    def put(self, key: Hashable, sight: Sight) -> None:
+    def put(self, key: tuple[UUID, Hashable], sight: Sight) -> None:
         """Keep a sight, instead of the one before."""
         self.drop(key)
         self._kept[key] = sight, self._clock()
         self._bytes += sight.size_bytes
+        tenant_id = key[0]
+        self._of_tenant[tenant_id] += sight.size_bytes
+        while self._of_tenant[tenant_id] > self._tenant_max:
+            self.drop(next(one for one in self._kept if one[0] == tenant_id))
         while self._kept:
             oldest, (_, since) = next(iter(self._kept.items()))
             if self._bytes <= self._bytes_max and self._clock() - since <= KEPT_S:
                 return
             self.drop(oldest)
 
-    def drop(self, key: Hashable) -> None:
+    def drop(self, key: tuple[UUID, Hashable]) -> None:
         """Forget a window."""
         sight, _ = self._kept.pop(key, (None, 0.0))
         if sight:
             self._bytes -= sight.size_bytes
+            self._of_tenant[key[0]] -= sight.size_bytes
+            if not self._of_tenant[key[0]]:
+                del self._of_tenant[key[0]]
 
 
 def tokens_by_zone(parts: Sequence[Seen], before: Mapping[str, int] | None = None) -> dict[str, int]:

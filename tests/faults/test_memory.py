@@ -150,11 +150,11 @@ async def test_a_tenant_that_makes_a_pod_hold_all_it_can_is_refused_and_others_a
             AsyncContextClient(pods.context.service.address, api_key=pods.hostile_key, retries=0)
         )
         context_id = await a_long_conversation(hostile)
+        await workbooks(hostile)
         refused: Counter[str] = Counter()
         attacks = [
             *(archive(pods, refused) for _ in range(ARCHIVES)),
             *(graph(pods, refused) for _ in range(GRAPHS)),
-            workbooks(hostile),
             unread(pods, context_id),
         ]
         sampled = asyncio.create_task(sampling(pods))
@@ -263,7 +263,6 @@ async def workbooks(client: AsyncContextClient) -> None:
     for number in range(WORKBOOKS):
         content_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
         await client.upload_blob(workbook, name=f"{number}.xlsx", content_type=content_type)
-    await asyncio.sleep(3600)
 
 
 async def unread(pods: Pods, context_id: str) -> None:

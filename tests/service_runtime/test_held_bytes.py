@@ -33,9 +33,7 @@ METHOD = "/contextkeep.entity.v1.EntityGraph/GetNode"
 
 
 def ledger(held_bytes_max: int) -> HeldBytes:
-    return HeldBytes(
-        MemoryLimits(process_bytes_max=1 << 40, held_bytes_max=held_bytes_max, parsers_bytes_max=0, shares=SHARES)
-    )
+    return HeldBytes(MemoryLimits(process_bytes_max=1 << 40, held_bytes_max=held_bytes_max, shares=SHARES))
 
 
 def principal(tenant: int, key: int) -> Principal:
@@ -93,7 +91,7 @@ async def test_large_charges_are_refused_while_the_process_has_more_memory_than_
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(held_bytes, "_WATCH_S", 0.001)
-    books = HeldBytes(MemoryLimits(process_bytes_max=MIB, held_bytes_max=100 * MIB, parsers_bytes_max=0, shares=SHARES))
+    books = HeldBytes(MemoryLimits(process_bytes_max=MIB, held_bytes_max=100 * MIB, shares=SHARES))
     watching = asyncio.create_task(books.keep_watching())
     try:
         async with asyncio.timeout(10):
@@ -109,10 +107,10 @@ async def test_large_charges_are_refused_while_the_process_has_more_memory_than_
 
 
 def test_a_process_leaves_room_for_itself_for_work_and_for_parsers():
-    limits = held_bytes.memory_limits(4096 * MIB, SHARES, has_parsers=True)
-    together = limits.held_bytes_max + limits.parsers_bytes_max + held_bytes.memory_bytes()
+    limits = held_bytes.memory_limits(4096 * MIB, SHARES, has_windows=True)
+    together = limits.held_bytes_max + limits.parsers_bytes_max + limits.kept_bytes_max + held_bytes.memory_bytes()
     assert together <= 4096 * MIB * (1 - held_bytes.WORK) + MIB
-    small = held_bytes.memory_limits(128 * MIB, SHARES, has_parsers=True)
+    small = held_bytes.memory_limits(128 * MIB, SHARES, has_windows=True)
     assert small.held_bytes_max >= 128 * MIB * held_bytes.HELD_MIN
 
 

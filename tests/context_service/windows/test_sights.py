@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from random import Random
@@ -29,6 +29,7 @@ from context_service.windows.window_rows import Standing, Window, WindowRows
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
 from service_runtime.auth import ApiKeys
+from service_runtime.places import Shares
 from tests.clients.stack import running
 from tests.context_service.contexts import KEYS, Caller
 from tests.context_service.test_rendering import MESSAGES
@@ -78,6 +79,10 @@ def sight(size: int, *, epoch: int = 0, block_count: int = 0) -> Sight:
     return Sight(epoch=epoch, block_count=block_count, format=Format.OPENAI, tokens_family="o200k", body=body)
 
 
+TENANT, OTHER_TENANT = uuid.uuid4(), uuid.uuid4()
+WHOLE = Shares(of_tenant=1, of_key=1)
+
+
 @pytest.fixture
 def window() -> Window:
     fields = dict.fromkeys(Window.__dataclass_fields__)
@@ -85,40 +90,52 @@ def window() -> Window:
 
 
 def test_a_sight_is_kept_for_its_epoch_and_what_comes_behind_it(window: Window):
-    kept = KeptSights()
-    kept.put("w", sight(1, epoch=2, block_count=7))
-    assert kept.get("w", window) and kept.get("w", replace(window, block_count=8))
+    kept = KeptSights(bytes_max=100_000, shares=WHOLE)
+    kept.put((TENANT, "w"), sight(1, epoch=2, block_count=7))
+    assert kept.get((TENANT, "w"), window) and kept.get((TENANT, "w"), replace(window, block_count=8))
     for other in (replace(window, epoch=3), replace(window, epoch=1), replace(window, block_count=6)):
-        assert kept.get("w", other) is None
-    assert kept.get("another", window) is None
-    kept.drop("w")
-    assert kept.get("w", window) is None
+        assert kept.get((TENANT, "w"), other) is None
+    assert kept.get((TENANT, "another"), window) is None
+    kept.drop((TENANT, "w"))
+    assert kept.get((TENANT, "w"), window) is None
 
 
 @given(sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 400)), max_size=30))
 def test_no_more_is_kept_than_may_be_and_the_newest_stay(sizes: list[tuple[int, int]]):
     now = [0.0]
-    kept = KeptSights(bytes_max=1_000, clock=lambda: now[0])
+    kept = KeptSights(bytes_max=1_000, shares=WHOLE, clock=lambda: now[0])
     put: dict[int, int] = {}
     window = Window(**{**dict.fromkeys(Window.__dataclass_fields__), "epoch": 0, "block_count": 0})  # type: ignore[arg-type]
     for name, size in sizes:
-        kept.put(name, sight(size))
+        kept.put((TENANT, name), sight(size))
         put.pop(name, None)
         put[name] = sight(size).size_bytes
         fitting = list(accumulate(reversed(put.values()), initial=0))[1:]
         expected = {one for one, upto in zip(reversed(put), fitting, strict=True) if upto <= 1_000}
-        assert {one for one in range(10) if kept.get(one, window)} == expected
+        assert {one for one in range(10) if kept.get((TENANT, one), window)} == expected
         put = {one: put[one] for one in put if one in expected}
     now[0] = KEPT_S + 1
-    kept.put("last", sight(1))
-    assert not any(kept.get(one, window) for one in put)
+    kept.put((TENANT, "last"), sight(1))
+    assert not any(kept.get((TENANT, one), window) for one in put)
+
+
+def test_a_tenant_has_its_share_of_what_is_kept_and_others_keep_theirs(window: Window):
+    kept = KeptSights(bytes_max=10_000, shares=Shares(of_tenant=0.5, of_key=0.5))
+    kept.put((OTHER_TENANT, "w"), sight(1_000, epoch=2, block_count=7))
+    for number in range(20):
+        kept.put((TENANT, number), sight(1_000, epoch=2, block_count=7))
+    assert kept.get((OTHER_TENANT, "w"), window)
+    found = [number for number in range(20) if kept.get((TENANT, number), window)]
+    assert found
+    assert found == list(range(20 - len(found), 20))
+    assert len(found) * sight(1_000).size_bytes <= 5_000
 
 
 @pytest.fixture(scope="module")
 async def forgetful(stack: Stack) -> AsyncIterator[Caller]:
     """A replica that keeps nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "KeptSights", partial(KeptSights, bytes_max=0))
+        patch.setattr(app, "KeptSights", lambda **_: KeptSights(bytes_max=0, shares=WHOLE))
         async with (
             running(stack.urls.service, stack.folder, callers=ApiKeys(KEYS)) as started,
             grpc.aio.insecure_channel(started.context) as channel,
