@@ -24,7 +24,7 @@ from entity_service.progress_wire import new_envelope
 from entity_service.wire import graph_name, id_of
 from entity_service.write_wire import checked_edge, checked_node
 from service_runtime.auth import USER_ID_CHARS_MAX
-from service_runtime.calls import hold, principal
+from service_runtime.calls import hold_bytes, principal
 from service_runtime.documents import BESIDE_BYTES, beside_the_loop, check_text, parse_json
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
@@ -68,7 +68,7 @@ class ImportLines:
     def __init__(self, requests: AsyncIterator[pb.ImportGraphRequest], limits: Limits) -> None:
         self._requests = requests
         self._limits = limits
-        self._held = hold()
+        self._held = hold_bytes()
         self._begun_bytes = 0  # of a line that has not ended
         self._batches_bytes = 0  # of the batch that is being read, and the one that is being written
         self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests), self._charge_begun)

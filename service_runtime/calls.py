@@ -65,7 +65,7 @@ def credential() -> str:
     return call.credential
 
 
-def hold() -> Held:
+def hold_bytes() -> Held:
     """Return what the process will hold for the caller of the call under way; the block that uses it gives it back."""
     call = current_call.get()
     assert call is not None and call.principal is not None and call.ledger is not None, "no call is under way"
