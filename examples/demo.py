@@ -52,6 +52,7 @@ from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "architecture.md"  # that is kept as a file
 BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
@@ -170,16 +171,17 @@ def files(graph: EntityClient, context: ContextClient, folder: Path) -> None:
 
     with step(f"upload {binary.name}, {BINARY_BYTES:,} bytes"):
         uploaded = context.upload_blob(binary, memory_type="file", description="made by the demo")
-    with step("upload README.md"):
-        readme = context.upload_blob(ROOT / "README.md", memory_type="text/markdown")
+    # No page that shows the examples: `examples/find.py` has to find its own file first.
+    with step(f"upload {PAGE.name}"):
+        page = context.upload_blob(PAGE, memory_type="text/markdown")
     with step("store the working_memory_id in a node's data"):
-        node = graph.create_node("Report", name="demo report", data={"working_memory_id": readme.working_memory_id})
+        node = graph.create_node("Report", name="demo report", data={"working_memory_id": page.working_memory_id})
 
     with step("find the file through the node, and read it back"):
         found = graph.get_node(node.id).data["working_memory_id"]
-        copy = folder / "README.copy.md"
+        copy = folder / "copy.md"
         context.download_blob(found, copy)
-    show_sha256("README.md", ROOT / "README.md", copy)
+    show_sha256(PAGE.name, PAGE, copy)
 
     with step("read the binary back"):
         copy = folder / "weights.copy.bin"

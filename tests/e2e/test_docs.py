@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from context_service import dev
 from contextkeep.context.v1 import context_windows_pb2
 from tests.commands import Commands
 from tests.conftest import KEY, Addresses
@@ -87,6 +88,39 @@ def test_the_readme_shows_the_examples_that_are_there_to_run():
         assert (ROOT / "examples" / f"{name}.py").read_text("utf-8").endswith(code)
         within = code.partition("with ")[2]
         assert within.count("\n") <= 5, f"{name}: five lines"
+
+
+async def test_the_examples_print_what_the_readme_says_after_the_demo(
+    shared_services: Addresses, key: str, tmp_path: Path, commands: Commands
+):
+    """`make run DEMO=1` fills the services with what the demo writes."""
+    environment = {
+        "CONTEXT_SERVICE_ADDRESS": shared_services.context,
+        "ENTITY_SERVICE_ADDRESS": shared_services.entity,
+        "CONTEXT_SERVICE_API_KEY": key,
+    }
+    filling = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'examples')!r}); import demo, pathlib\n"
+        "with demo.EntityClient() as graph, demo.ContextClient() as context:\n"
+        "    for chapter in (demo.memory, demo.mappings): chapter(graph, context, pathlib.Path('.'))\n"
+    )
+    readme = [match.groups() for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
+    for code in (filling, *(code for _, code, _ in readme)):
+        done = await asyncio.to_thread(commands.run_code, code, environment=environment, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert code == filling or (code, done.stdout) in [(code, output) for _, code, output in readme]
+
+
+def test_ports_are_those_of_make_run():
+    """A page that names another port does not work when it is copied."""
+    ours = {dev.CONTEXT_PORT, dev.ENTITY_PORT, dev.MCP_PORT, dev.HTTP_PORT, dev.HTTP_PORT + 1, dev.CONSOLE_PORT}
+    for page in (
+        page for page in PAGES if page.name in ("README.md", "mcp.md", "http.md", "quickstart.md", "python.md")
+    ):
+        named = set(map(int, re.findall(r"(?:127\.0\.0\.1|localhost):([0-9]+)", page.read_text("utf-8"))))
+        assert named <= ours, page.name
+    urls = re.findall(r"http://127\.0\.0\.1:([0-9]+)/mcp", (ROOT / "docs" / "mcp.md").read_text("utf-8"))
+    assert set(urls) == {str(dev.MCP_PORT)}
 
 
 def test_every_link_to_a_file_of_ours_leads_somewhere():

@@ -13,7 +13,9 @@ import pytest
 
 import context_service.settings
 import entity_service.settings
+from tests.commands import Commands
 from tests.conftest import KEY, Addresses
+from tests.e2e.examples import program
 from tests.ports import free_port
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "http.md"
@@ -49,8 +51,19 @@ def test_the_page_has_lines_to_run():
     assert PAGE.read_text("utf-8").count("<!-- run -->") == 3
 
 
-async def test_the_lines_run_as_printed(environment: dict[str, str], tmp_path: Path):
-    for lines, output in BLOCKS:
+async def test_the_lines_run_as_printed(
+    environment: dict[str, str], tmp_path: Path, services: Addresses, commands: Commands
+):
+    """Twice, and after the examples of the README: a newcomer tries those first."""
+    addresses = {
+        "CONTEXT_SERVICE_ADDRESS": services.context,
+        "ENTITY_SERVICE_ADDRESS": services.entity,
+        "CONTEXT_SERVICE_API_KEY": KEY,
+    }
+    for name in ("chat.py", "file.py", "find.py"):
+        done = await asyncio.to_thread(commands.run_code, program(name), environment=addresses, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    for lines, output in [*BLOCKS, *BLOCKS]:
         process = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-euc", lines),
             cwd=tmp_path,
