@@ -184,7 +184,7 @@ from context_service.working_memory.record_reader import RecordName, RecordReade
 from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.record_vectors import RecordVectors
 from context_service.working_memory.records import Records
-from context_service.working_memory.retention import Purges, Retention
+from context_service.working_memory.retention import SWEEPER, Purges, Retention
 from context_service.working_memory.search import Searches
 from context_service.working_memory.sweep import Sweeper
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
@@ -303,7 +303,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memory, searches = await _working_memory(ground, limits, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
-        eraser = Eraser(ground.database, ground.passages)
+        eraser = context_eraser_of(settings, ground.database)
         contexts, messaging, recalling = await _contexts(ground, stack, callers, eraser)
         windows = _windows(ground, messaging, recalling, stack, callers)
         agents = Agents(ground.database, requests=_REQUESTS)
@@ -1164,6 +1164,12 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
         storage=storage,
         purges=_purges(settings, database),
     )
+
+
+def context_eraser_of(settings: Settings, database: Database) -> Eraser:
+    """Return what removes contexts that are gone, with the records that were uploaded for them."""
+    purge = partial(_purges(settings, database).purge, principal=SWEEPER, why="context deleted")
+    return Eraser(database, Passages(database), purge=purge)
 
 
 def subject_eraser_of(settings: Settings, database: Database, storage: BlobStorage, contexts: Eraser) -> SubjectEraser:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from context_service.app import (
+    context_eraser_of,
     document_reader_of,
     fsck_of,
     migrations,
@@ -22,7 +23,7 @@ from context_service.app import (
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts.artifact_source import ArtifactSource
-from context_service.contexts.erasing import Eraser, on_hold
+from context_service.contexts.erasing import on_hold
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_source import PointedSource
@@ -232,7 +233,7 @@ def _erasing(
     settings: Settings, database: Database, storage: BlobStorage
 ) -> tuple[SubjectEraser, Callable[[], Awaitable[object]]]:
     """Return what erases subjects, and what does behind it that others' messages said of records that are gone."""
-    eraser = subject_eraser_of(settings, database, storage, Eraser(database, Passages(database)))
+    eraser = subject_eraser_of(settings, database, storage, context_eraser_of(settings, database))
     tokens, reader = TokenCounter(), document_reader_of(settings)
     pointed = PointedRecords(database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count)
     return eraser, pointed.read_due

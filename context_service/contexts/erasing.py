@@ -18,6 +18,7 @@ from uuid import UUID
 
 import psycopg
 
+from context_service.contexts.erased_records import Purge, remove_records
 from context_service.contexts.log import below
 from context_service.retrieval.passages import OF_USERS, Passages, Scope
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
@@ -494,11 +495,13 @@ class Eraser:
     Args:
         database: Where contexts are.
         passages: Their index.
+        purge: Removes the records that were uploaded for them.
     """
 
-    def __init__(self, database: Database, passages: Passages) -> None:
+    def __init__(self, database: Database, passages: Passages, *, purge: Purge) -> None:
         self._database = database
         self._passages = passages
+        self._purge = purge
         self._woken: set[UUID] = set()
         self._wake = asyncio.Event()
 
@@ -593,6 +596,7 @@ class Eraser:
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
         if any(dropped):
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
+        await remove_records(tenant, context_id, purge=self._purge)  # before the messages go that name them
         for statement in _STEPS:
             while True:
                 began = time.monotonic()

@@ -53,7 +53,9 @@ def passages_of_artifact(
     )
 
 
-def placed(one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime) -> Passage:
+def placed(
+    one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime | None
+) -> Passage:
     """Return a passage of a message where it stands."""
     return Passage(
         seq=seq,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from itertools import pairwise
 from typing import Any
@@ -90,8 +90,8 @@ _NAMED = """
 """
 
 _GIVEN_PLACED = """
-        g.said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author, g.task_id, g.source_id, g.terms,
-        g.text, g.n
+        coalesce(g.said_at, now()) AS said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author,
+        g.task_id, g.source_id, g.terms, g.text, g.n
 """
 _AUDIENCE = """
 audience AS (
@@ -120,7 +120,7 @@ _WRITE = f"""
         reference_task_ids
     )
     SELECT
-        h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, s.said_at,
+        h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, coalesce(s.said_at, now()),
         h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
         s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
         s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids
@@ -173,7 +173,8 @@ WITH header AS (
     )
     VALUES (
         %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
-        %(expires_at)s, %(count)s, %(last_said_at)s, %(session_count)s, %(count)s, %(token_count)s, %(last_name)s,
+        %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
+        %(token_count)s, %(last_name)s,
         %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
         %(only_system)s, %(only_id)s,
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
@@ -191,7 +192,7 @@ WITH header AS (
         message_count = c.message_count + %(count)s,
         token_count = c.token_count + %(token_count)s,
         updated_at = now(),
-        last_said_at = %(last_said_at)s,
+        last_said_at = coalesce(%(last_said_at)s::timestamptz, now()),
         last_session = before.last_session + before.begins + before.begins_by_name + %(session_count)s,
         last_session_name = coalesce(nullif(%(last_name)s, ''), c.last_session_name),
         agent_ids = CASE
@@ -205,7 +206,11 @@ WITH header AS (
         SELECT
             tenant_id, context_id, last_seq, last_session,
             -- A first message that names its session counts by its name, any other by the time since the last one.
-            CASE WHEN %(first_named)s > 1 AND %(first_said_at)s - last_said_at > %(gap)s THEN 1 ELSE 0 END AS begins,
+            CASE
+                WHEN %(first_named)s > 1
+                    AND coalesce(%(first_said_at)s::timestamptz, now()) - last_said_at > %(gap)s THEN 1
+                ELSE 0
+            END AS begins,
             CASE WHEN %(first_name)s <> last_session_name THEN 1 ELSE 0 END AS begins_by_name
         FROM context.context
         WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
@@ -907,12 +912,13 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
     counted here.
     """
     sessions, name = [0], messages[0].said.session
+    now = datetime.now(UTC)  # only to tell a pause of hours from none, where some say their time and others do not
     for before, message in pairwise(messages):
         if named := message.said.session:
             begins = bool(name) and named != name
             name = named
         else:
-            begins = message.said_at - before.said_at > SESSION_GAP
+            begins = (message.said_at or now) - (before.said_at or now) > SESSION_GAP
         sessions.append(sessions[-1] + begins)
     return sessions
 

@@ -308,22 +308,21 @@ class Messaging:
     async def _prepared(
         self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
     ) -> list[NewMessage]:
-        """Return the messages as they are written: each once, with its id, time, tokens and passages."""
-        now = datetime.now(UTC)
+        """Return the messages as they are written: each once, with its id, tokens and passages."""
         prepared: dict[str, NewMessage] = {}
         for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
             # One by one: whoever has texts to cut, too, has a turn between them.
-            message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes, now)
+            message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes)
             if prepared.setdefault(message.said.message_id, message).sha256 != message.sha256:
                 raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
         return list(prepared.values())
 
-    def _new(self, said: MessageInput, size_bytes: int, now: datetime) -> NewMessage:
+    def _new(self, said: MessageInput, size_bytes: int) -> NewMessage:
         said = said if said.message_id else replace(said, message_id=str(new_id()))
         count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
         return NewMessage(
             said=said,
-            said_at=said.said_at or now,
+            said_at=said.said_at,
             tokens=tokens_of(said.content, said.parts, count=count),
             size_bytes=size_bytes,
             sha256=_sha256(said),

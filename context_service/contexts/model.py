@@ -97,7 +97,7 @@ class NewMessage:
     """A message that is to be written, with all that is worked out of it before."""
 
     said: MessageInput
-    said_at: datetime
+    said_at: datetime | None  # None: when its transaction began, by the clock of Postgres, as `created_at`
     tokens: int
     size_bytes: int
     sha256: bytes

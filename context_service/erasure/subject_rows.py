@@ -199,9 +199,19 @@ NAMED = {
 }
 
 
+# Without what an archive claims, which no import carries of them.
+_NOT_IMPORTED = frozenset({"context.erasure", "context.facet", "context.hold", "context.import", "context.job"}) | {
+    "context.subject_erasure"
+}
+
+
 def _renaming(table: str, columns: tuple[str, ...]) -> Across:
     changes = ", ".join(f"{one} = CASE {one} WHEN %(subject)s THEN %(pseudonym)s ELSE {one} END" for one in columns)
-    which = f"{_PAGES} AND %(subject)s IN ({', '.join(columns)})"
+    which = f"%(subject)s IN ({', '.join(columns)})"
+    if table not in _NOT_IMPORTED:
+        changes += ", imported = context.renamed(imported, %(subject)s, %(pseudonym)s)"
+        which = f"({which} OR %(subject)s = ANY (context.named_in(imported)))"
+    which = f"{_PAGES} AND {which}"
     return _counting(f"UPDATE {table} SET {changes} WHERE {which}", "names")  # noqa: S608
 
 
@@ -259,6 +269,9 @@ _WHOM = {
     if (columns := (*(["owner_user_id"] if table in _OWNED else []), *NAMED.get(table, ())))
 }
 _WHOM["context.action"] = "VALUES (t.principal)"
+for _table in (*NAMED, "context.action"):
+    if _table not in _NOT_IMPORTED:
+        _WHOM[_table] += " UNION ALL SELECT unnest(context.named_in(t.imported))"
 _WHOM["context.request"] = _WHOM["context.upload"] = "SELECT substr(t.subject, 2) WHERE left(t.subject, 1) = '='"
 _WHOM["context.agent"] += " UNION ALL SELECT jsonb_path_query(t.callers, '$.*[*]') #>> '{}'"
 SUBJECTS_IN = {

@@ -36,7 +36,7 @@ WHERE p.tenant_id = %(tenant_id)s AND p.page_id = ANY (%(page_ids)s)
 """
 _STAND = """
 UPDATE context.compiled_page
-SET compile_id = %(compile_id)s, compiled_at = %(read_at)s, trouble = ''
+SET compile_id = %(compile_id)s, compiled_at = now() - make_interval(secs => %(read_ago_s)s), trouble = ''
 WHERE tenant_id = %(tenant_id)s AND page_id = ANY (%(page_ids)s)
 """
 _TROUBLED = """
@@ -65,8 +65,9 @@ INSERT INTO context.compiled_page AS p (
     tenant_id, page_id, node_id, audience_id, compile_id, compiled_at, definition_version, is_unbound, definition_name,
     graph_name, agent_bundle_id, app_id, node_type, title, aliases, sha256
 )
-SELECT %(tenant_id)s, n.page_id, n.node_id, %(audience_id)s, %(compile_id)s, %(read_at)s, n.definition_version,
-    %(is_unbound)s, n.definition_name, n.graph_name, n.agent_bundle_id, n.app_id, n.node_type, n.title,
+SELECT %(tenant_id)s, n.page_id, n.node_id, %(audience_id)s, %(compile_id)s,
+    now() - make_interval(secs => %(read_ago_s)s), n.definition_version, %(is_unbound)s,
+    n.definition_name, n.graph_name, n.agent_bundle_id, n.app_id, n.node_type, n.title,
     ARRAY(SELECT json_array_elements_text(n.aliases)), decode(n.sha256, 'hex')
 FROM json_to_recordset(%(pages)s::json) n (
     page_id uuid, node_id uuid, definition_version integer, definition_name text, graph_name text,
@@ -307,7 +308,7 @@ class CompiledRows:
         audience: Audience,
         compile_id: UUID,
         *,
-        read_at: datetime,
+        read_ago_s: float,
     ) -> Tally:
         """Write what a compile found of some nodes, and return how many pages it is.
 
@@ -316,7 +317,7 @@ class CompiledRows:
             compiled: Of each page once.
             audience: Who compiles.
             compile_id: The compile.
-            read_at: When the first of the nodes was read.
+            read_ago_s: How long ago the first of the nodes was read.
         """
         by_id = {audience.page_id(one.definition_name, one.node_id): one for one in compiled}
         named: dict[str, Any] = {
@@ -324,7 +325,7 @@ class CompiledRows:
             "audience_id": audience.id,
             "is_unbound": audience.is_unbound,
             "compile_id": compile_id,
-            "read_at": read_at,
+            "read_ago_s": read_ago_s,
         }
         known = {
             row.page_id: (bytes(row.sha256), row.definition_version)

@@ -13,10 +13,10 @@ who sees the page would see the node, if it were still there.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TypeVar
 from uuid import UUID
@@ -70,7 +70,7 @@ class _Ready:
 class _Batch:
     """Pages that were made together."""
 
-    read_at: datetime  # when the first of their nodes was read
+    read_at: float  # when the first of their nodes was read, by the monotonic clock
     nodes: int  # that were read
     compiled: Sequence[tuple[Compiled, Made]]
 
@@ -360,7 +360,7 @@ class Compiling:
 
     async def _read(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> _Batch:
         """Make pages of nodes."""
-        read_at = datetime.now(UTC)
+        read_at = time.monotonic()
         compiled = [
             _compiled(one, node, made)
             for (one, node), made in zip(pairs, await self._made(pairs), strict=True)
@@ -375,12 +375,13 @@ class Compiling:
         for portion in _by_size([one for one, _ in batch.compiled]):
             await self._write(run, portion, batch.read_at)
 
-    async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: datetime) -> None:
+    async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: float) -> None:
         counts = run.counts
 
         async def work(transaction: Transaction) -> Tally:
             await self._states.keep(transaction, run.audience, counts.compile_id)
-            return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_at=read_at)
+            ago_s = time.monotonic() - read_at  # what is stored is by the clock of Postgres
+            return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_ago_s=ago_s)
 
         tally = await self._database.of(run.principal).transaction(work)
         counts.written += tally.written

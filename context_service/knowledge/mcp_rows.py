@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from context_service.knowledge.mcp_tool import Definition
@@ -53,7 +52,7 @@ _APPROVED = f"{_TOOL} AND t.approved_sha256 <> '' ORDER BY t.provider_id"
 _FOUND = """
 INSERT INTO context.mcp_tool
     (tenant_id, server_id, tool_name, provider_id, definition, definition_sha256, discovered_at)
-SELECT %(tenant_id)s, %(server_id)s, found.name, found.provider_id, found.definition, found.sha256, %(at)s
+SELECT %(tenant_id)s, %(server_id)s, found.name, found.provider_id, found.definition, found.sha256, now()
 FROM unnest(%(names)s::text[], %(provider_ids)s::text[], %(definitions)s::text[], %(sha256s)s::text[])
     AS found (name, provider_id, definition, sha256)
 ON CONFLICT (tenant_id, server_id, tool_name) DO UPDATE SET definition = EXCLUDED.definition,
@@ -69,7 +68,7 @@ DELETE FROM context.mcp_tool
 WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s AND is_gone AND approved_sha256 = ''
 """
 _DISCOVERED = """
-UPDATE context.mcp_server SET discovered_at = %(at)s, protocol = %(protocol)s
+UPDATE context.mcp_server SET discovered_at = now(), protocol = %(protocol)s
 WHERE tenant_id = %(tenant_id)s AND server_id = %(server_id)s
 """
 _APPROVE = """
@@ -135,7 +134,6 @@ class McpRows:
         tools: Sequence[tuple[str, Definition]],
         *,
         protocol: str,
-        at: datetime,
     ) -> None:
         """Keep what a server, which is locked, has now.
 
@@ -144,7 +142,6 @@ class McpRows:
             server_id: Which.
             tools: The provider's id of each, and what it says of itself.
             protocol: How it spoke.
-            at: When.
         """
         said = {
             "tenant_id": transaction.tenant_id,
@@ -154,7 +151,6 @@ class McpRows:
             "definitions": [one.text for _, one in tools],
             "sha256s": [one.sha256 for _, one in tools],
             "protocol": protocol,
-            "at": at,
         }
         for statement in (_FOUND, _GONE, _FORGOTTEN, _DISCOVERED):
             await transaction.query(statement, said)

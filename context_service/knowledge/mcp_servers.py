@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -246,8 +246,7 @@ class McpServers:
             now = await self._rows.lock(transaction, server_id)
             if now is None or now.url != row.url:
                 raise _no_server(server_id)
-            at = datetime.now(UTC)
-            await self._rows.discovered(transaction, server_id, tools, protocol=found.protocol, at=at)
+            await self._rows.discovered(transaction, server_id, tools, protocol=found.protocol)
 
         try:
             await self._database.of(principal).transaction(work)

@@ -52,6 +52,7 @@ CREATE TABLE context.action (
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
     entity_node_id uuid,
     bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
+    imported jsonb,
     CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
 );
 
@@ -103,6 +104,7 @@ CREATE TABLE context.context (
     last_change bigint DEFAULT 0 NOT NULL,
     artifact_count integer DEFAULT 0 NOT NULL,
     header_change bigint DEFAULT 0 NOT NULL,
+    imported jsonb,
     CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
     CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
 )
@@ -245,6 +247,7 @@ CREATE TABLE context.wm_record (
     text_state text DEFAULT 'NONE'::text NOT NULL,
     text_error text DEFAULT ''::text NOT NULL,
     passage_count integer,
+    imported jsonb,
     CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
     CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
     CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text]))),
@@ -284,6 +287,12 @@ END
 $$;
 
 ALTER FUNCTION context.move_embedding() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.named_in(imported jsonb) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(SELECT named.value FROM jsonb_each_text(named_in.imported) named(key, value) WHERE (named.key <> ALL (ARRAY['import_id'::text, 'imported_at'::text])));
+
+ALTER FUNCTION context.named_in(imported jsonb) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.number_behind(of_table text, seq bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -389,13 +398,23 @@ $$;
 
 ALTER FUNCTION context.put_tenant_limits(of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.renamed(imported jsonb, who text, pseudonym text) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT jsonb_object_agg(named.key, CASE WHEN ((named.value = to_jsonb(renamed.who)) AND (named.key <> ALL (ARRAY['import_id'::text, 'imported_at'::text]))) THEN to_jsonb(renamed.pseudonym) ELSE named.value END) AS jsonb_object_agg FROM jsonb_each(renamed.imported) named(key, value));
+
+ALTER FUNCTION context.renamed(imported jsonb, who text, pseudonym text) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  WITH renamed AS (
-          UPDATE context.action a SET principal = rename_in_actions.pseudonym
-           WHERE ((a.ctid >= rename_in_actions.first) AND (a.ctid < rename_in_actions.behind) AND (a.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (a.principal = rename_in_actions.who) AND (rename_in_actions.who <> ''::text))
+          UPDATE context.action a SET principal =
+                 CASE a.principal
+                     WHEN rename_in_actions.who THEN rename_in_actions.pseudonym
+                     ELSE a.principal
+                 END, imported = context.renamed(a.imported, rename_in_actions.who, rename_in_actions.pseudonym)
+           WHERE ((a.ctid >= rename_in_actions.first) AND (a.ctid < rename_in_actions.behind) AND (a.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND ((a.principal = rename_in_actions.who) OR (rename_in_actions.who = ANY (context.named_in(a.imported)))) AND (rename_in_actions.who <> ''::text))
            RETURNING true AS "?column?"
          )
   SELECT count(*) AS count
@@ -654,7 +673,8 @@ CREATE TABLE context.agent (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_by text NOT NULL,
     callers jsonb,
-    body jsonb NOT NULL
+    body jsonb NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.agent OWNER TO contextkeep_owner;
@@ -684,6 +704,7 @@ CREATE TABLE context.artifact (
     description text DEFAULT ''::text NOT NULL,
     parts json NOT NULL,
     metadata json,
+    imported jsonb,
     CONSTRAINT artifact_place_check CHECK ((place < 0))
 );
 
@@ -817,6 +838,7 @@ CREATE TABLE context.context_window (
     run_context_id uuid,
     run_window_id uuid,
     taught_count integer DEFAULT 0 NOT NULL,
+    imported jsonb,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -834,6 +856,7 @@ CREATE TABLE context.definition (
     created_by text NOT NULL,
     approved_by text DEFAULT ''::text NOT NULL,
     rules jsonb NOT NULL,
+    imported jsonb,
     CONSTRAINT definition_state_check CHECK ((state = ANY (ARRAY['DRAFT'::text, 'APPROVED'::text, 'RETIRED'::text])))
 );
 
@@ -1001,7 +1024,8 @@ CREATE TABLE context.knowledge_base (
     agent_bundle_id text NOT NULL,
     app_id text NOT NULL,
     bedrock_id text DEFAULT ''::text NOT NULL,
-    bedrock_region text DEFAULT ''::text NOT NULL
+    bedrock_region text DEFAULT ''::text NOT NULL,
+    imported jsonb
 )
 WITH (fillfactor='50');
 
@@ -1034,6 +1058,7 @@ CREATE TABLE context.knowledge_document (
     headings text[] DEFAULT '{}'::text[] NOT NULL,
     text text DEFAULT ''::text NOT NULL,
     page_starts integer[] DEFAULT '{}'::integer[] NOT NULL,
+    imported jsonb,
     CONSTRAINT knowledge_document_state_check CHECK ((state = ANY (ARRAY['QUEUED'::text, 'PARSING'::text, 'INDEXED'::text, 'FAILED'::text])))
 )
 WITH (fillfactor='80');
@@ -1061,7 +1086,8 @@ CREATE TABLE context.mapping (
     rules_version bigint NOT NULL,
     version integer DEFAULT 1 NOT NULL,
     rules jsonb NOT NULL,
-    created_by text NOT NULL
+    created_by text NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.mapping OWNER TO contextkeep_owner;
@@ -1087,7 +1113,8 @@ CREATE TABLE context.mcp_server (
     secret bytea,
     secret_key_id text DEFAULT ''::text NOT NULL,
     protocol text DEFAULT ''::text NOT NULL,
-    discovered_at timestamp with time zone
+    discovered_at timestamp with time zone,
+    imported jsonb
 );
 
 ALTER TABLE context.mcp_server OWNER TO contextkeep_owner;
@@ -1107,6 +1134,7 @@ CREATE TABLE context.mcp_tool (
     search_safe_recorded_by text DEFAULT ''::text NOT NULL,
     is_default boolean DEFAULT false NOT NULL,
     arguments text DEFAULT ''::text NOT NULL,
+    imported jsonb,
     CONSTRAINT mcp_tool_check CHECK (((approved_sha256 <> ''::text) OR (NOT is_default)))
 );
 
@@ -1135,6 +1163,7 @@ CREATE TABLE context.memory (
     outcome text NOT NULL,
     sources jsonb NOT NULL,
     statement_sha256 bytea NOT NULL,
+    imported jsonb,
     CONSTRAINT memory_kind_check CHECK ((kind = ANY (ARRAY['fact'::text, 'preference'::text, 'experience'::text, 'observation'::text]))),
     CONSTRAINT memory_owner_user_id_check CHECK ((owner_user_id <> ''::text))
 );
@@ -1372,7 +1401,8 @@ CREATE TABLE context.provider_setting (
     provider_id text NOT NULL,
     setting jsonb NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_by text NOT NULL
+    updated_by text NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.provider_setting OWNER TO contextkeep_owner;
@@ -1403,7 +1433,8 @@ CREATE TABLE context.source_test (
     warnings text[] NOT NULL,
     outcome jsonb NOT NULL,
     question bytea NOT NULL,
-    answer bytea NOT NULL
+    answer bytea NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.source_test OWNER TO contextkeep_owner;
@@ -1419,7 +1450,8 @@ CREATE TABLE context.specialist (
     is_default boolean NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_by text NOT NULL
+    updated_by text NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.specialist OWNER TO contextkeep_owner;
@@ -1456,6 +1488,7 @@ CREATE TABLE context.task (
     reference_task_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     status_message json,
     metadata json,
+    imported jsonb,
     CONSTRAINT task_state_check CHECK ((state = ANY (ARRAY['submitted'::text, 'working'::text, 'input_required'::text, 'auth_required'::text, 'completed'::text, 'failed'::text, 'canceled'::text, 'rejected'::text])))
 );
 
@@ -1550,6 +1583,7 @@ CREATE TABLE context.wiki_page (
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
     created_by text NOT NULL,
+    imported jsonb,
     CONSTRAINT wiki_page_owner_user_id_check CHECK ((owner_user_id <> ''::text))
 )
 WITH (fillfactor='80');
@@ -1585,7 +1619,8 @@ CREATE TABLE context.wiki_page_version (
     memory_ids uuid[] NOT NULL,
     sources json NOT NULL,
     headings text[] NOT NULL,
-    markdown text NOT NULL
+    markdown text NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.wiki_page_version OWNER TO contextkeep_owner;
@@ -1645,7 +1680,8 @@ CREATE TABLE context.window_checkpoint (
     label text NOT NULL,
     state_text text NOT NULL,
     state_pieces text NOT NULL,
-    tallies text NOT NULL
+    tallies text NOT NULL,
+    imported jsonb
 );
 
 ALTER TABLE context.window_checkpoint OWNER TO contextkeep_owner;
@@ -1753,7 +1789,8 @@ CREATE TABLE context.window_profile_version (
     app_id text DEFAULT ''::text NOT NULL,
     context_count integer DEFAULT 0 NOT NULL,
     learned jsonb,
-    evidence jsonb
+    evidence jsonb,
+    imported jsonb
 );
 
 ALTER TABLE context.window_profile_version OWNER TO contextkeep_owner;
@@ -2221,6 +2258,8 @@ CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, mem
 CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
 
 CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_id, blob_key) WHERE (blob_key IS NOT NULL);
+
+CREATE INDEX wm_record_context ON context.wm_record USING btree (tenant_id, context_id) WHERE (context_id IS NOT NULL);
 
 CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
 
@@ -2787,6 +2826,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_serv
 REVOKE ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkeep_service;
 
+REVOKE ALL ON FUNCTION context.named_in(imported jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.named_in(imported jsonb) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION context.number_behind(of_table text, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.number_behind(of_table text, seq bigint) TO contextkeep_service;
 
@@ -2794,6 +2836,9 @@ REVOKE ALL ON FUNCTION context.owed_work(asking_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.owed_work(asking_id uuid) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION context.put_tenant_limits(of_name text, changed text[], new_records_max bigint, new_bytes_max bigint, new_blob_bytes_max bigint, new_content_bytes_max bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION context.renamed(imported jsonb, who text, pseudonym text) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.renamed(imported jsonb, who text, pseudonym text) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) FROM PUBLIC;
 GRANT ALL ON FUNCTION context.rename_in_actions(first tid, behind tid, who text, pseudonym text) TO contextkeep_service;
@@ -2911,6 +2956,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_page_name TO contextkeep
 GRANT SELECT,INSERT,DELETE ON TABLE context.wiki_page_version TO contextkeep_service;
 
 GRANT UPDATE(created_by) ON TABLE context.wiki_page_version TO contextkeep_service;
+
+GRANT UPDATE(imported) ON TABLE context.wiki_page_version TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_service;
 

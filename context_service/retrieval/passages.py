@@ -138,7 +138,7 @@ class Passage:
     terms: Sequence[str]  # in the order of the text
     numbers: Sequence[int] | None = None  # what stands for them in the scope, where it is known before they are written
     kind: str  # "text", "data", "tool_result", "artifact", …
-    said_at: datetime
+    said_at: datetime | None  # None: that of the row from which the writing statement takes it
     is_said: bool = True  # has neighbours: what was said before it, and after it
     marks: int = 0  # bits of what ranking looks for in a text
     role: str = ""

@@ -60,7 +60,8 @@ _GROUP_BYTES = 8 * 1024 * 1024  # of files, until an export can be gone on with
 _SENT_MAX = 100_000  # files that are known to be in the archive
 _MESSAGE_BYTES = CHUNK_BYTES // 4  # until what is there is sent
 
-_VERSIONS = "SELECT max(version) AS version FROM context.migration"
+# By the clock that stamps erasures: an import compares both.
+_BEGUN = "SELECT max(version) AS version, now() AS begun_at FROM context.migration"
 # With those that were forked from it, whatever they are below it.
 _TREE = Across(
     sql="""
@@ -265,7 +266,7 @@ class Exporting:
             place.part, place.at = place.part + 1, []
         if place.part == len(parts):
             counts = dict(sorted(place.counts.items()))
-            said = {"finished_at": _now(), "counts": counts, "left_out": TOLD}
+            said = {"finished_at": _text(datetime.now(UTC)), "counts": counts, "left_out": TOLD}
             place.part += 1
             yield place.piece("end", orjson.dumps(said) + b"\n"), True
 
@@ -283,14 +284,14 @@ class Exporting:
         return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
 
     async def _manifest(self, tenant: Tenant, scope: Scope, place: _Place) -> bytes:
-        (row,) = await tenant.query(_VERSIONS)
+        (row,) = await tenant.query(_BEGUN)
         said = {
             "format": FORMAT,
             "archive_id": str(new_id()),
             "release": __version__,
             "schema": {"context": row.version},
             "scope": {"kind": scope.kind, "id": scope.id},
-            "begun_at": _now(),
+            "begun_at": _text(row.begun_at),
         }
         return place.piece("manifest", orjson.dumps(said) + b"\n")
 
@@ -592,8 +593,8 @@ class _Reading:
         return state
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _where_of(table: Table) -> str:

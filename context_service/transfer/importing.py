@@ -172,6 +172,7 @@ class Importing:
             tenant,
             await rows.columns(tenant),
             await self._limits.of(principal),
+            imported_by=principal.subject,
             provider=self._provider,
             owed=self._owed,
             nesting_max=self._nesting_max,
@@ -300,6 +301,7 @@ class _Import:
         tenant: Whose.
         known: The columns of the tables.
         limits: Of the tenant.
+        imported_by: The subject of whoever imports.
         provider: Where files are.
         owed: What is owed behind what is written.
         nesting_max: Of a document.
@@ -315,6 +317,7 @@ class _Import:
         known: Columns,
         limits: TenantLimits,
         *,
+        imported_by: str,
         provider: str,
         owed: Owed,
         nesting_max: int,
@@ -329,6 +332,7 @@ class _Import:
         self.is_in_context = run.open_context is not None
         self.has_end = False
         self._known = known
+        self._source = rows.Source(str(run.import_id or ""), imported_by)
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
@@ -613,6 +617,7 @@ class _Import:
             orjson.dumps(parsed).decode(),
             count=len(parsed),
             given=given,
+            source=self._source,
             compare_only=only,
         )
         if table.is_renumbered and not only:
@@ -676,6 +681,7 @@ class _Import:
             orjson.dumps(again).decode(),
             count=len(again),
             given=given,
+            source=self._source,
         )
         still = {taken[place - 1] for place, _ in anew.conflicts}
         for place in taken:
@@ -766,6 +772,7 @@ class _Import:
             orjson.dumps([header]).decode(),
             count=1,
             given={},
+            source=self._source,
             compare_only=True,
         )
         _count(run, CONTEXT.name, present=put.present)
@@ -793,7 +800,9 @@ class _Import:
 
     async def _header(self, transaction: Transaction, header: dict[str, Any]) -> rows.Put:
         one = orjson.dumps([header]).decode()
-        return await rows.put(transaction, CONTEXT, self._known, list(header), one, count=1, given={})
+        return await rows.put(
+            transaction, CONTEXT, self._known, list(header), one, count=1, given={}, source=self._source
+        )
 
     async def _room(self, transaction: Transaction, records: list[dict[str, Any]], given: Mapping[str, Any]) -> None:
         """Refuse records for which the tenant has no room; those that are here already take none.

@@ -24,6 +24,10 @@ ALL = Across(
 PAGE_BYTES = 1024 * 1024
 _ROWS_MAX = 2_000  # of a page
 _ROWS_FIRST = 50
+# Columns that say who wrote a row. What an archive says of that is a claim: it is kept in `imported`, and these columns
+# name whoever imports. A row that is exported, or compared with an archive, says what was claimed of it.
+AUTHORS = frozenset({"approved_by", "created_by", "principal", "search_safe_recorded_by", "updated_by"})
+_IMPORTED = "imported"
 _AS_TEXT = frozenset({"json", "jsonb", "halfvec", "public.halfvec"})
 
 _COLUMNS = """
@@ -70,6 +74,13 @@ class Page(NamedTuple):
     is_last: bool
 
 
+class Source(NamedTuple):
+    """Where imported rows come from, as they say it."""
+
+    import_id: str
+    imported_by: str  # the subject of whoever imports
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
     """What became of rows."""
@@ -89,7 +100,11 @@ async def columns(tenant: Tenant) -> Columns:
 
 def carried(table: Table, known: Columns) -> tuple[Column, ...]:
     """Return the columns that rows of a table say."""
-    return tuple(one for one in known[table.name] if one.name not in table.left_out and one.name not in table.given)
+    return tuple(
+        one
+        for one in known[table.name]
+        if one.name not in table.left_out and one.name not in table.given and one.name != _IMPORTED
+    )
 
 
 async def page(
@@ -132,7 +147,7 @@ def next_rows_max(page: Page) -> int:
 def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bool) -> str:
     types = {one.name: one.type for one in columns}
     key = table.rest_of_key
-    said = ", ".join(f"t.{one.name}::text AS {one.name}" if one.is_text else f"t.{one.name}" for one in columns)
+    said = ", ".join(f"{_stored(one)} AS {one.name}" for one in columns)
     order = ", ".join(f"t.{one}" for one in key)
     behind = ""
     if goes_on:
@@ -170,6 +185,7 @@ async def put(
     *,
     count: int,
     given: Mapping[str, Any],
+    source: Source,
     compare_only: bool = False,
 ) -> Put:
     """Write rows that are not there, and compare the others.
@@ -182,13 +198,14 @@ async def put(
         rows: A JSON array of objects.
         count: How many.
         given: The values of the columns that rows do not say.
+        source: What they are of.
         compare_only: Write nothing: what is not there counts as written, or would be a conflict; see `Put`.
 
     Raises:
         psycopg.IntegrityError, InvalidArgument: a value that cannot be stored.
     """
     said = tuple(one for one in known[table.name] if one.name in set(names))
-    named = {**given, "tenant_id": transaction.tenant_id, "rows": rows}
+    named = {**given, **source._asdict(), "tenant_id": transaction.tenant_id, "rows": rows}
     written = 0
     if not compare_only:
         (row,) = await transaction.query(_put_sql(table, said), named)
@@ -216,10 +233,31 @@ def _cast(one: Column) -> str:
     return f"g.{one.name}::{one.type}" if one.is_text else f"g.{one.name}"
 
 
+def _stored(one: Column) -> str:
+    if one.name in AUTHORS:  # somebody else may have written since
+        claimed = f"t.{_IMPORTED} ->> '{one.name}'"
+        return f"CASE WHEN t.{one.name} = t.{_IMPORTED} ->> 'imported_by' THEN {claimed} ELSE t.{one.name} END"
+    return f"t.{one.name}::text" if one.is_text else f"t.{one.name}"
+
+
+def _written(one: Column) -> str:
+    return (
+        f"CASE WHEN g.{one.name} <> '' THEN %(imported_by)s ELSE g.{one.name} END"
+        if one.name in AUTHORS
+        else _cast(one)
+    )
+
+
 @lru_cache(maxsize=512)
 def _put_sql(table: Table, said: tuple[Column, ...]) -> str:
-    into = ", ".join(["tenant_id", *(one.name for one in said), *table.given])
-    values = ", ".join(["%(tenant_id)s", *map(_cast, said), *table.given.values()])
+    authors = [one.name for one in said if one.name in AUTHORS]
+    claims = ", ".join(f"'{name}', g.{name}" for name in authors)
+    source = f"""jsonb_build_object(
+        'import_id', %(import_id)s::text, 'imported_by', %(imported_by)s::text, 'imported_at', now(), {claims}
+    )"""
+    imported = {_IMPORTED: source} if authors else {}
+    into = ", ".join(["tenant_id", *(one.name for one in said), *table.given, *imported])
+    values = ", ".join(["%(tenant_id)s", *map(_written, said), *table.given.values(), *imported.values()])
     has_number = table.is_renumbered and any(one.name == "seq" for one in said)
     unless = f" WHERE NOT (g.seq > {NUMBER_KEPT_MAX} OR {table.unless or 'false'})" if has_number else ""
     return f"""
@@ -242,9 +280,7 @@ def _compare_sql(table: Table, said: tuple[Column, ...]) -> str:
     )
     aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())  # a number may be another here
     compared = [one for one in said if one.name not in aside]
-    ours = ", ".join(
-        f"t.{one.name}::text" if one.is_text and one.type != "jsonb" else f"t.{one.name}" for one in compared
-    )
+    ours = ", ".join(f"t.{one.name}" if one.type == "jsonb" else _stored(one) for one in compared)
     theirs = ", ".join(f"g.{one.name}::jsonb" if one.type == "jsonb" else f"g.{one.name}" for one in compared)
     differs = f"ROW({ours}) IS DISTINCT FROM ROW({theirs})" if compared else "false"
     missing = f"t.{table.key[0]} IS NULL"

@@ -17,13 +17,16 @@ from service_runtime.postgres import Database
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_LIST_ACTIONS = """
-SELECT seq, created_at, request_id, kind, principal, details::text AS details_json
+# Of an entry that an import wrote: which one, and whom its archive claims as the one who did it.
+_IMPORTED = "CASE WHEN imported IS NULL THEN '{}'::jsonb ELSE jsonb_build_object('imported', imported) END"
+
+_LIST_ACTIONS = f"""
+SELECT seq, created_at, request_id, kind, principal, (details || {_IMPORTED})::text AS details_json
 FROM context.action
 WHERE tenant_id = %s AND record_id = %s AND seq > %s
 ORDER BY seq
 LIMIT %s
-"""
+"""  # noqa: S608 - a constant
 
 
 # What happened to the records of an entity, those that are gone too; with a few words of those that are there.
@@ -34,7 +37,7 @@ SELECT a.created_at_us, a.seq, a.record_id, a.request_id, a.kind, a.principal,
     (coalesce(r.said, '{{}}') || a.details)::text AS document_json
 FROM (
     SELECT (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_us, seq, record_id, request_id, kind,
-        principal, details
+        principal, details || {_IMPORTED} AS details
     FROM context.action
     WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(entity_node_id)s
         AND (created_at, seq) {behind} (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)

@@ -29,7 +29,7 @@ from context_service.working_memory.fields import (
 from context_service.working_memory.file_texts import owes_text
 from context_service.working_memory.record import Record
 from context_service.working_memory.record_passages import RecordPassages
-from context_service.working_memory.record_reader import RecordName, record_archived
+from context_service.working_memory.record_reader import RecordName, record_archived, record_expired
 from context_service.working_memory.records import (
     EMBEDDING_TOPIC,
     INLINE_PROVIDER,
@@ -147,7 +147,7 @@ class WorkingMemory:
 
         Raises:
             RecordNotFound: there is none.
-            RecordArchived: it is archived.
+            RecordArchived: it is archived, or has expired and `expires_at` is not changed.
             VersionConflict: it has another version than `expected_version`.
             RecordHasBlob: inline content for a record whose content is a blob.
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
@@ -187,6 +187,8 @@ class WorkingMemory:
             if content_changes or _moves(record, changed):
                 changed = await self._text_anew(transaction, record, changed)
             updated = await self._records.update(transaction, changed, content_changes=content_changes)
+            if updated.is_archived and "expires_at" not in names:
+                raise record_expired(updated)
             if "embedding" in names:
                 await self._records.put_embedding(transaction, record_id, said.embedding)
             await self._records.append_action(

@@ -224,6 +224,13 @@ def record_archived(record: Record) -> RecordArchived:
     return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
 
 
+def record_expired(record: Record) -> RecordArchived:
+    """Return the error that says that a record has expired, and what to do."""
+    return RecordArchived(
+        f"record {record.id} has expired: change expires_at with it, or restore it first", working_memory_id=record.id
+    )
+
+
 def record_has_no_blob(record: Record) -> RecordHasNoBlob:
     """Return the error that says where the content of a record is instead."""
     return RecordHasNoBlob(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from context_service.contexts.erasing import Eraser
 from context_service.erasure import subjects
 from context_service.erasure.subjects import SubjectEraser
@@ -30,17 +32,27 @@ class NoPages:
         pass
 
 
+def purges_of(database: Database) -> Purges:
+    """Return what removes records for good, without a time of grace for their bytes."""
+    return Purges(database, RecordPassages(Passages(database)), retention=Retention(kept_s=0), blob_grace_s=0)
+
+
+def eraser_of(database: Database) -> Eraser:
+    """Return what removes contexts that are gone."""
+    purge = partial(purges_of(database).purge, principal="sweeper", why="context deleted")
+    return Eraser(database, Passages(database), purge=purge)
+
+
 async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
     """Erase a user of the first tenant, and return what was removed, by kind."""
-    passages = Passages(database)
-    purges = Purges(database, RecordPassages(passages), retention=Retention(kept_s=0), blob_grace_s=0)
+    purges = purges_of(database)
 
     async def keep_bytes(_: Tenant) -> None:
         pass
 
     eraser = SubjectEraser(
         database,
-        Eraser(database, passages),
+        eraser_of(database),
         purges,
         register=Entries(),
         compiled=NoPages(),

@@ -102,6 +102,18 @@ async def test_an_invented_context_is_not_made(caller: Caller):
         await caller.send("hello", "no id")
 
 
+async def test_a_message_that_says_no_time_has_that_of_its_transaction(caller: Caller):
+    """By the clock of Postgres: clocks of replicas differ."""
+    sent = await caller.send("hello")
+    await caller.append(sent.context_id, pb.MessageInput(content="again"), pb.MessageInput(content="more"))
+    messages = (await caller.call("ListMessages", context_id=sent.context_id)).messages
+    assert len(messages) == 3
+    for one in messages:
+        assert one.said_at == one.created_at
+    found = (await caller.call("Recall", context_id=sent.context_id, text="hello")).recalled.items
+    assert found[0].said_at == messages[0].created_at
+
+
 async def test_a_message_comes_back_byte_for_byte(caller: Caller):
     """Documents keep their spaces and the order of their keys, and a provider's block its bytes."""
     parts = [

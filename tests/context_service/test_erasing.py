@@ -18,7 +18,6 @@ from psycopg import sql
 from context_service import maintenance
 from context_service.contexts import erasing
 from context_service.contexts.erasing import OF_SUBJECTS, Eraser, owned
-from context_service.retrieval.passages import Passages
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -38,7 +37,7 @@ from service_runtime.postgres import Across, Database, Row, Tenant
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service.contexts import KEYS, Caller, an_id, at
-from tests.context_service.erased import erase_subject
+from tests.context_service.erased import erase_subject, eraser_of
 from tests.hostile.tables import relations
 from tests.rpcs import all_rpcs
 
@@ -86,7 +85,7 @@ EMPTIED = {
 STAYS = {
     "context.erasure": "the receipt",
     "context.hold": "forbids it, and is released by itself",
-    "context.wm_record": "of a node: purged with it",
+    "context.wm_record": "of a node, and purged with it, unless it was uploaded for the context",
     "context.source_test": "a user's",
     "context.memory": "a user's",
     "context.memory_user": "a user's",
@@ -113,7 +112,7 @@ class Stack:
 
     @property
     def eraser(self) -> Eraser:
-        return Eraser(self.database, Passages(self.database))
+        return eraser_of(self.database)
 
     def holding(self, words: str) -> list[str]:
         """Return the tables in which a row has some words, as a superuser reads them."""
@@ -209,11 +208,29 @@ class Stack:
         prepared = "UPDATE context.context_window SET prepared = %s WHERE tenant_id = %s AND context_id = %s"
         await door.query(prepared, (words, PRINCIPAL.tenant_id, context))
 
-    async def record(self) -> str:
+    async def record(self, **fields: Any) -> str:
         """Insert a record that a message can point at."""
-        request = memory_pb.InsertWMRecordRequest(record=memory_pb.WMRecordInput(memory_type="file", name="a file"))
+        record = memory_pb.WMRecordInput(memory_type="file", name="a file", **fields)
+        request = memory_pb.InsertWMRecordRequest(record=record)
         inserted = await WorkingMemoryStub(self.channel).InsertWMRecord(request, metadata=self.caller.metadata)
         return str(inserted.record.working_memory_id)
+
+    async def file(self, data: bytes) -> str:
+        """Upload a file that a message can point at."""
+
+        async def parts() -> AsyncIterator[memory_pb.UploadBlobRequest]:
+            record = memory_pb.WMRecordInput(memory_type="file", name="a file")
+            yield memory_pb.UploadBlobRequest(header=memory_pb.UploadHeader(record=record))
+            yield memory_pb.UploadBlobRequest(chunk=data)
+
+        uploaded = await WorkingMemoryStub(self.channel).UploadBlob(parts(), metadata=self.caller.metadata)
+        return str(uploaded.working_memory_id)
+
+    def there(self, *record_ids: str) -> set[str]:
+        """Return which of some records are there."""
+        with psycopg.connect(self.urls.superuser) as connection:
+            statement = "SELECT id::text FROM context.wm_record WHERE id = ANY (%s::uuid[])"
+            return {found for (found,) in connection.execute(statement, (list(record_ids),))}
 
     async def embed(self, context_id: str, *, key: str) -> None:
         """Write a vector, as what makes them of passages will."""
@@ -280,6 +297,37 @@ async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
             assert sent.context_id not in [one.context_id for one in listed]
     again = await stack.caller.send("another", get_or_create=thread)
     assert again.created and again.context_id != sent.context_id
+
+
+async def test_what_was_uploaded_for_a_context_goes_with_it(stack: Stack):
+    """But for records that something else refers to, or that nothing of the context names."""
+    file, note = await stack.file(an_id().encode()), await stack.record(content_text="hello")
+    shared, at_node, unnamed = await stack.record(), await stack.record(entity_node_id=an_id()), await stack.record()
+    sent, other = [
+        await stack.caller.send("See these.", parts=[{"working_memory_id": record_id} for record_id in named])
+        for named in ((file, note, shared, at_node), (shared,))
+    ]
+    with psycopg.connect(stack.urls.superuser) as connection:
+        ((blob_id,),) = connection.execute("SELECT blob_id FROM context.wm_record WHERE id = %s", (file,)).fetchall()
+
+    await finished(stack.caller, (await deleted(stack.caller, sent.context_id, now=True)).erasure_id)
+    assert stack.there(file, note, shared, at_node, unnamed) == {shared, at_node, unnamed}
+    with psycopg.connect(stack.urls.superuser) as connection:
+        ((state,),) = connection.execute("SELECT state FROM context.blob WHERE id = %s", (blob_id,)).fetchall()
+    assert state == "deleting"
+
+    await finished(stack.caller, (await deleted(stack.caller, other.context_id, now=True)).erasure_id)
+    assert stack.there(shared, at_node, unnamed) == {at_node, unnamed}
+
+
+async def test_of_contexts_that_share_a_record_the_last_takes_it_along(stack: Stack):
+    """Though both are deleted before either is removed."""
+    shared = await stack.record()
+    for sent in [await stack.caller.send("See this.", parts=[{"working_memory_id": shared}]) for _ in range(2)]:
+        await deleted(stack.caller, sent.context_id)
+    assert stack.there(shared)
+    await stack.eraser.erase_tenant(stack.tenant)
+    assert not stack.there(shared)
 
 
 async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):

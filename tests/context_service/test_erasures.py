@@ -11,12 +11,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from context_service.contexts.erasing import Eraser
 from context_service.erasure.subject_rows import RENEW
 from context_service.erasure.subjects import SubjectEraser, begin
-from context_service.retrieval.passages import Passages
-from context_service.working_memory.record_passages import RecordPassages
-from context_service.working_memory.retention import Purges, Retention
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
 from contextkeep.errors import (
     ContextNotFound,
@@ -30,7 +26,7 @@ from service_runtime.auth import ApiKeys
 from service_runtime.erased import hash_of
 from service_runtime.postgres import Database, Row, Tenant
 from tests.conftest import PRINCIPAL, Addresses, Urls
-from tests.context_service.erased import Entries, NoPages
+from tests.context_service.erased import Entries, NoPages, eraser_of, purges_of
 
 ADA = "ada@example.com"
 USERS = frozenset({"read", "write"})
@@ -129,7 +125,7 @@ async def test_a_hold_forbids_every_way_to_erase(services: Addresses, urls: Urls
             await admin.erase(ADA)
         with psycopg.connect(urls.superuser) as connection:
             connection.execute("UPDATE context.context SET expires_at = now()")
-        eraser = Eraser(database, Passages(database))
+        eraser = eraser_of(database)
         assert await eraser.erase_due() == 0
         assert [hold.hold_id for hold in (await admin.plan_erasure(ADA)).holds] == [of_context.hold_id]
         with pytest.raises(ContextNotFound):  # nobody is told of a hold of what he does not see
@@ -207,8 +203,7 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
             await context.upload_blob(f"secret {n}".encode(), name="secret")
             await context.retain_memory(f"She said secret {n}.")
         there_were = (await admin.plan_erasure(ADA)).counts
-        passages = Passages(database)
-        purges = Purges(database, RecordPassages(passages), retention=Retention(kept_s=0), blob_grace_s=0)
+        purges = purges_of(database)
         tenant = database.tenant(PRINCIPAL.tenant_id)
         erasure_id = await tenant.transaction(lambda one: begin(one, ADA, requested_by="operator"))
 
@@ -217,7 +212,7 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
 
         eraser = SubjectEraser(
             database,
-            Eraser(database, passages),
+            eraser_of(database),
             purges,
             register=Entries(),
             compiled=NoPages(),

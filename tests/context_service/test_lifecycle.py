@@ -161,6 +161,17 @@ async def test_an_insert_that_is_repeated_behind_a_purge_does_not_bring_the_reco
         await caller.fetch(first.working_memory_id)
 
 
+async def test_an_expired_record_changes_only_with_its_end(caller: Caller):
+    """Else the change would be acknowledged, and nobody would ever see it."""
+    record_id = (await caller.insert(expires_at=at(datetime.now(UTC) - timedelta(hours=1)))).working_memory_id
+    with pytest.raises(RecordArchived, match="change expires_at with it"):
+        await caller.update(record_id, name="changed")
+
+    changed = await caller.update(record_id, name="changed", expires_at=at(datetime.now(UTC) + timedelta(hours=1)))
+    assert (changed.name, changed.version, changed.status) == ("changed", 2, pb.RECORD_STATUS_ACTIVE)
+    await caller.update(record_id, name="again")
+
+
 async def test_restoring_an_expired_record_takes_its_end_away(caller: Caller):
     past = datetime.now(UTC) - timedelta(hours=1)
     record_id = (await caller.insert(expires_at=at(past))).working_memory_id

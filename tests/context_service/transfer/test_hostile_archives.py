@@ -14,6 +14,10 @@ import pytest
 
 from context_service.transfer import importing
 from context_service.transfer.archive import FIRST_SEAL, LINE_BYTES_MAX, PIECE_BYTES_MAX, Piece, sealed
+from context_service.transfer.rows import AUTHORS
+from context_service.transfer.tables import CARRIED
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ArchiveRefused, BlobTooLarge, ContextKeepError, ContextNotFound
 from tests.conftest import OTHER_PRINCIPAL
 from tests.context_service.contexts import Caller, an_id
@@ -318,3 +322,60 @@ async def test_numbers_that_no_row_has_are_refused(stack: Opened, seq: int):
     for is_dry in (True, False):
         with pytest.raises(ArchiveRefused, match="seq must be a whole number from 1 to"):
             await put(stack.administrator(), archive, dry_run=is_dry)
+
+
+async def test_authors_are_never_taken_from_an_archive(stack: Opened):
+    """A log that was changed and sealed again names who imported it, and keeps the claim apart. So do other rows."""
+    teller, victim = stack.administrator(), stack.administrator()
+    record_id = await upload(teller, b"a file")
+    sent = await teller.send("hello", parts=[{"working_memory_id": record_id}])
+    those = await cut(await export(teller, context_id=sent.context_id))
+
+    def forged(row: dict[str, Any]) -> dict[str, Any]:
+        details = json.dumps({**json.loads(row["details"]), "imported": None, "why": "told"})
+        return {**row, "principal": "the director", "details": details}
+
+    changed = rows("action", forged)(those)
+    changed = rows("wm_record", lambda row: {**row, "created_by": "the director"})(changed)
+    changed = rows("context", lambda row: {**row, "created_by": "the director"}, "context")(changed)
+    archive, import_id = joined(changed), str(uuid.uuid4())
+    importer = stack.keys[victim.metadata[0][1].removeprefix("Bearer ")].subject
+    await put(victim, archive, import_id=import_id)
+
+    stub = WorkingMemoryStub(victim.channel)
+    listing = memory_pb.ListWMRecordActionsRequest(working_memory_id=record_id)
+    (action,) = (await stub.ListWMRecordActions(listing, metadata=victim.metadata)).actions
+    imported = json.loads(action.details_json)["imported"]
+    assert action.principal == importer
+    assert (imported["import_id"], imported["imported_by"]) == (import_id, importer)
+    assert imported["imported_at"] and imported["principal"] == "the director"
+    fetching = memory_pb.FetchWMRecordRequest(working_memory_id=record_id)
+    record = (await stub.FetchWMRecord(fetching, metadata=victim.metadata)).record
+    context = (await victim.call("GetContext", context_id=sent.context_id)).context
+    assert record.created_by == context.created_by == importer
+
+    # A second import finds the same rows; an archive of them says what was claimed.
+    assert not any(written or conflicts for written, _, conflicts in counts(await put(victim, archive)).values())
+    again = await cut(await export(victim, context_id=sent.context_id))
+    assert json.loads(again[place(again, "rows", "action")].data)["principal"] == "the director"
+
+
+def test_every_author_of_a_carried_table_is_known(stack: Opened):
+    """A new column that says who wrote a row has to be in `AUTHORS`, and its table needs `imported`."""
+    with psycopg.connect(stack.urls.superuser) as connection:
+        found = connection.execute(
+            "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns"
+            " WHERE table_schema = 'context' AND table_name = ANY (%s) AND data_type = 'text' GROUP BY 1",
+            (list(CARRIED),),
+        ).fetchall()
+        has_claims = connection.execute(
+            "SELECT array_agg(table_name::text) FROM information_schema.columns"
+            " WHERE table_schema = 'context' AND column_name = 'imported'"
+        ).fetchone()
+    authors = {
+        name: written
+        for name, columns in found
+        if (written := {c for c in columns if c.endswith("_by") or c == "principal"})
+    }
+    assert set().union(*authors.values()) == AUTHORS
+    assert has_claims and set(has_claims[0]) == authors.keys()

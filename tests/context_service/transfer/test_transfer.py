@@ -16,6 +16,7 @@ import pytest
 
 from context_service.transfer import exporting, import_rows
 from context_service.transfer.archive import Piece
+from context_service.transfer.rows import AUTHORS
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, LEFT_OUT
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, MessageInput, NodeInput
 from contextkeep.context.v1 import transfer_pb2 as pb
@@ -78,9 +79,11 @@ def stored(stack: Stack, table: str, tenant_id: uuid.UUID, where: str = "true", 
         if table != "passage"
         else "{tenant_id}"
     )
+    authors = f"{{imported,{','.join(AUTHORS)}}}"  # whoever imported it here
     with psycopg.connect(stack.urls.of(tenant_id).superuser) as connection:
         rows = connection.execute(
-            f"SELECT to_jsonb(t) - '{own}'::text[] FROM context.{table} t WHERE tenant_id = %s AND {where} ORDER BY 1",
+            f"SELECT to_jsonb(t) - '{own}'::text[] - '{authors}'::text[] FROM context.{table} t"
+            f" WHERE tenant_id = %s AND {where} ORDER BY 1",
             (tenant_id, *values),
         )
         return [row for (row,) in rows]

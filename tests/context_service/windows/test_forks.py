@@ -14,8 +14,6 @@ import orjson
 import psycopg
 import pytest
 
-from context_service.contexts.erasing import Eraser
-from context_service.retrieval.passages import Passages
 from context_service.windows import forks
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import (
@@ -35,7 +33,7 @@ from contextkeep.errors import (
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import Caller, an_id, at
-from tests.context_service.erased import erase_subject
+from tests.context_service.erased import erase_subject, eraser_of
 from tests.context_service.windows import calling
 from tests.context_service.windows.calling import FORMATS, calls, packed, result, said
 from tests.context_service.windows.conftest import Stack
@@ -507,7 +505,7 @@ async def test_a_fork_beside_the_end_of_what_it_is_forked_from_is_none_or_goes_w
     caller: Caller, other_replica: Caller, stack: Stack
 ):
     async with Database.open(stack.urls.service, connections_max=2, name="tests") as database:
-        eraser = Eraser(database, Passages(database))
+        eraser = eraser_of(database)
         for n in range(6):
             context_id = await said(caller, "", {"content": "x"})
             window = await opened(caller, context_id)
@@ -541,7 +539,7 @@ async def test_forks_are_erased_when_their_user_is_or_when_what_they_were_forked
         "UpdateContext", context_id=made[0][0], context={"expires_at": soon}, update_mask={"paths": ["expires_at"]}
     )
     async with Database.open(stack.urls.service, connections_max=2, name="tests") as database:
-        eraser = Eraser(database, Passages(database))
+        eraser = eraser_of(database)
         await asyncio.sleep(0.3)
         await eraser.erase_due()
         with pytest.raises(ContextNotFound):

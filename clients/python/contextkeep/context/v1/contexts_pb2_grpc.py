@@ -335,8 +335,8 @@ class ContextsServicer:
 
     def DeleteContext(self, request, context):
         """Deletes a context for good, with what was forked from it: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
-        `get_or_create` is free. Its messages, its index, its external ids and the answers that repeated calls would get are removed behind
-        that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
+        `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and that nothing
+        else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
         `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;
         a key of a context deletes nothing.
 

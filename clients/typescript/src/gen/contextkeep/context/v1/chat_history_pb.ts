@@ -1408,7 +1408,7 @@ export type HistoryEvent = Message<"contextkeep.context.v1.HistoryEvent"> & {
   requestId: string;
 
   /**
-   * A JSON object.
+   * A JSON object. Of an event of an imported log it has `imported`; see WMRecordAction.details_json.
    *
    * @generated from field: string document_json = 8;
    */

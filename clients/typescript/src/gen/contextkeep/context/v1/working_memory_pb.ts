@@ -1283,7 +1283,8 @@ export type WMRecordAction = Message<"contextkeep.context.v1.WMRecordAction"> & 
   requestId: string;
 
   /**
-   * A JSON object. UPDATED: `fields` and the new `version`. PURGED: `why` ("deleted" or "retention"), `memory_type`, `size_bytes`.
+   * A JSON object. Of an entry that an import wrote, `imported`: `import_id`, `imported_by`, `imported_at`, and the `principal` that
+   * the archive claims; `principal` above is whoever imported it. UPDATED: `fields` and the new `version`. PURGED: `why` ("deleted", "retention" or "context deleted"), `memory_type`, `size_bytes`.
    *
    * @generated from field: string details_json = 5;
    */

@@ -1,0 +1,98 @@
+"""Records that go with a context: those that were uploaded for it, with their files.
+
+A record was uploaded for a context if it belongs to it (`context_id`), or if a message or an artifact of it names the
+record, the record has the same owner, and hangs at no node of the graph. It stays as long as anything else refers to
+it: a message or an artifact of another context, or a document of a knowledge base. Records of a user who is being
+erased are left to that erasure, which waits until their bytes are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from uuid import UUID
+
+from service_runtime.postgres import Across, Tenant, Transaction
+
+Purge = Callable[[Transaction, Sequence[UUID]], Awaitable[object]]
+
+_STEP_RECORDS = 100
+_ALL = Across(
+    sql="",
+    contexts=True,
+    subjects=True,
+    why="nobody called for it: what goes with a context is removed, whose it is or was",
+)
+_FIND = Across(
+    sql="""
+        SELECT found.id FROM (
+            SELECT m.record_id AS id FROM context.message_record m
+            WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.record_id > %(after)s
+            UNION
+            SELECT r.id FROM context.wm_record r
+            WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.id > %(after)s
+        ) found
+        ORDER BY found.id
+        LIMIT %(count)s
+    """,
+    contexts=True,
+    subjects=True,
+    why=_ALL.why,
+)
+_LOCK = """
+SELECT r.id
+FROM context.wm_record r JOIN context.erasure e ON e.tenant_id = r.tenant_id AND e.context_id = %(context_id)s
+WHERE r.tenant_id = %(tenant_id)s AND r.id = ANY (%(ids)s::uuid[]) AND r.owner_user_id = e.owner_user_id
+    AND (r.context_id = e.context_id OR (r.context_id IS NULL AND r.entity_node_id IS NULL))
+ORDER BY r.id
+FOR UPDATE OF r
+"""
+# After that lock: a message that names the record meanwhile is committed, or waits and then finds no record. A context
+# that is deleted itself refers to nothing; one without a header is being imported.
+_UNREFERRED = """
+SELECT one.id
+FROM unnest(%(ids)s::uuid[]) one (id)
+WHERE NOT EXISTS (
+    SELECT FROM context.message_record m
+        LEFT JOIN context.context c ON c.tenant_id = m.tenant_id AND c.context_id = m.context_id
+    WHERE m.tenant_id = %(tenant_id)s AND m.record_id = one.id AND m.context_id <> %(context_id)s
+        AND c.deleted_at IS NULL
+) AND NOT EXISTS (
+    SELECT FROM context.knowledge_document d WHERE d.tenant_id = %(tenant_id)s AND d.record_id = one.id
+) AND NOT EXISTS (
+    SELECT FROM context.subject_erasure s JOIN context.wm_record r ON r.tenant_id = s.tenant_id AND r.id = one.id
+    WHERE s.tenant_id = %(tenant_id)s AND s.finished_at IS NULL AND s.subject = r.owner_user_id
+)
+"""
+# Nobody has to read, for a context that is gone, that the record is gone, too.
+_FORGET = """
+DELETE FROM context.message_record
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND record_id = ANY (%(ids)s::uuid[])
+"""
+
+
+async def remove_records(tenant: Tenant, context_id: UUID, *, purge: Purge) -> None:
+    """Remove the records that go with a context that is marked as deleted.
+
+    Args:
+        tenant: Whose; of a door that may be `Across` users.
+        context_id: Of the context.
+        purge: Removes records with all that they are found by, and lets their files go.
+    """
+    named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+    after = UUID(int=0)
+    while found := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
+        ids = [row.id for row in found]
+        await tenant.transaction(partial(_remove, context_id, ids, purge), across=_ALL)
+        after = ids[-1]
+
+
+async def _remove(context_id: UUID, ids: Sequence[UUID], purge: Purge, transaction: Transaction) -> None:
+    named = {"tenant_id": transaction.tenant_id, "context_id": context_id}
+    locked = [row.id for row in await transaction.query(_LOCK, {**named, "ids": list(ids)})]
+    if not locked:
+        return
+    unreferred = [row.id for row in await transaction.query(_UNREFERRED, {**named, "ids": locked})]
+    if unreferred:
+        await transaction.query(_FORGET, {**named, "ids": unreferred})
+        await purge(transaction, unreferred)
