@@ -23,6 +23,7 @@ from contextkeep.errors import ChangesExpired, ChangesHeldUp, ChangesNotStarted,
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Row, Tenant
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("changes")
 
@@ -306,23 +307,20 @@ class ChangeSweep:
     """
 
     def __init__(self, database: Database, *, kept: timedelta, kept_max: int) -> None:
-        self._database = database
+        self._rounds = Rounds(database, self._sweep)
         self._limits = {"kept": kept, "kept_max": kept_max, "rows": SWEPT_ROWS}
 
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
         try:
-            for tenant in await self._database.tenants(reachable=True):
-                await self._sweep(tenant)
+            await self._rounds.run()
         except ContextKeepError as error:
             _log.warning("sweep of changes failed", extra={"error": str(error)})
 
-    async def _sweep(self, tenant: Tenant) -> None:
+    async def _sweep(self, tenant: Tenant) -> tuple[int, bool]:
         await restart(tenant)
-        count = SWEPT_ROWS
-        while count == SWEPT_ROWS:
-            (row,) = await tenant.query(_SWEEP, {"tenant_id": tenant.tenant_id, **self._limits})
-            count = row.count
+        (row,) = await tenant.query(_SWEEP, {"tenant_id": tenant.tenant_id, **self._limits})
+        return row.count, row.count == SWEPT_ROWS
 
     async def keep_sweeping(self) -> None:
         """Sweep now and then, until cancelled."""

@@ -22,6 +22,7 @@ from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.table_pages import pages_of
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("owned")
 
@@ -230,16 +231,22 @@ class OwnedEraser:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        finished, pending_s = 0, 0.0
-        for tenant in await self._database.tenants(reachable=True):
+        pending_s = 0.0
+
+        async def erase_next(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal pending_s
             named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
             self.pending_s = max(self.pending_s, await _owed_s(tenant))
-            while due := await tenant.query(_CLAIM, named):
-                erasing = {**named, **due[0]._asdict()}
-                async with background.renewing(partial(tenant.query, _RENEW, erasing), lease_s=LEASE_S):
-                    await self._erase(tenant, erasing)
-                finished += 1
-            pending_s = max(pending_s, await _owed_s(tenant))
+            due = await tenant.query(_CLAIM, named)
+            if not due:
+                pending_s = max(pending_s, await _owed_s(tenant))
+                return 0, False
+            erasing = {**named, **due[0]._asdict()}
+            async with background.renewing(partial(tenant.query, _RENEW, erasing), lease_s=LEASE_S):
+                await self._erase(tenant, erasing)
+            return 1, True
+
+        finished = await Rounds(self._database, erase_next).run()
         self.pending_s = pending_s
         if finished:
             _log.info("erased", extra={"subjects": finished})

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database, Tenant
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("settling")
 
 INTERVAL_S = 30.0
 BATCH_EDGES = 200  # some 20 ms, in which appends below them wait
-PASSES_MAX = 10  # of a tenant, before it is the next one's turn
+PASSES_MAX = 10  # over the edges of a tenant, at once
 _REST = 9.0  # times as long as it worked
 
 _SETTLE = """
@@ -29,35 +31,47 @@ FROM entity.settle_edges(%(edges_max)s, %(before_node_id)s, %(before_id)s) s
 _LAST_ID = UUID(int=2**128 - 1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """How far a reading of a tenant's edges is."""
+
+    node_id: UUID = _LAST_ID
+    edge_id: UUID = _LAST_ID
+    settled: int = 0
+    number: int = 1  # of the readings in this pass
+
+
 class EdgeSettling:
     """Settles the edges of all tenants. Replicas may all do it: they take turns with each tenant."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._rounds = Rounds(database, self._settle_some)
+        self._readings: dict[UUID, _Reading] = {}  # by tenant, of those that are not at their end
 
     async def once(self) -> None:
         """Settle what can be settled; what is in the way of it now is tried again next time."""
         try:
-            for tenant in await self._database.tenants(reachable=True):
-                for _ in range(PASSES_MAX):
-                    # What was settled may have been all that another edge waited for.
-                    if not await self._pass(tenant):
-                        break
+            await self._rounds.run()
         except ContextKeepError as error:
             _log.warning("edges were not settled", extra={"error": str(error)})
 
-    async def _pass(self, tenant: Tenant) -> int:
-        """Look at each edge of a tenant that is not settled, and return how many are now."""
-        node_id, edge_id, settled = _LAST_ID, _LAST_ID, 0
-        while True:
-            started = time.monotonic()
-            place = {"before_node_id": node_id, "before_id": edge_id}
-            (row,) = await tenant.query(_SETTLE, {"edges_max": BATCH_EDGES, **place})
-            settled += int(row.settled)
-            if row.looked_at < BATCH_EDGES:
-                return settled
-            node_id, edge_id = row.last_node_id, row.last_id
+    async def _settle_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Look at a batch of a tenant's edges that are not settled; return how many are now, and whether to go on."""
+        started = time.monotonic()
+        reading = self._readings.pop(tenant.tenant_id, _Reading())
+        place = {"before_node_id": reading.node_id, "before_id": reading.edge_id}
+        (row,) = await tenant.query(_SETTLE, {"edges_max": BATCH_EDGES, **place})
+        settled = int(row.settled)
+        if row.looked_at == BATCH_EDGES:
+            reading = replace(reading, node_id=row.last_node_id, edge_id=row.last_id, settled=reading.settled + settled)
             await asyncio.sleep(_REST * (time.monotonic() - started))
+        elif reading.settled + settled and reading.number < PASSES_MAX:
+            # Another edge may have waited only for one that is settled now.
+            reading = _Reading(number=reading.number + 1)
+        else:
+            return settled, False
+        self._readings[tenant.tenant_id] = reading
+        return settled, True
 
     async def keep_settling(self) -> None:
         """Settle now and then, until cancelled."""

@@ -6,8 +6,9 @@ import asyncio
 import logging
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("sweep")
 
@@ -18,16 +19,19 @@ class RequestSweep:
     """Sweeps the table `request` of one schema. Replicas may all do it: deleting twice is deleting once."""
 
     def __init__(self, database: Database, requests: Requests) -> None:
-        self._database = database
+        self._rounds = Rounds(database, self._sweep)
         self._requests = requests
 
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
         try:
-            for tenant in await self._database.tenants(reachable=True):
-                await self._requests.sweep(tenant)
+            await self._rounds.run()
         except ContextKeepError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})
+
+    async def _sweep(self, tenant: Tenant) -> tuple[int, bool]:
+        await self._requests.sweep(tenant)
+        return 0, False
 
     async def keep_sweeping(self) -> None:
         """Sweep now and then, until cancelled."""

@@ -14,12 +14,14 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TypeVar
+from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.held_bytes import Held, HeldBytes
-from service_runtime.places import Place
-from service_runtime.turns import SLICE_S, Turn, is_expensive
+from service_runtime.places import Place, Shares
+from service_runtime.turns import SLICE_S, Turn, Turns, is_expensive
 
 _T = TypeVar("_T")
 
@@ -47,6 +49,9 @@ class Call:
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
 _TELLING = 0.1
 _TELLING_S_MAX = 0.5
+
+_NO_CALLER = Principal(tenant_id=UUID(int=0), subject="")  # of work in the background
+_parser_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
 
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
@@ -78,6 +83,8 @@ def leave_place() -> None:
     assert call is not None, "no call is under way"
     if call.place is not None:
         call.place.give_back()
+    if call.turn is not None:
+        call.turn.end_ordinary()
 
 
 def require(scope: str) -> None:
@@ -106,6 +113,17 @@ async def take_turn_of(rpc: str) -> None:
     assert call is not None and call.turn is not None, "no authenticated call is under way"
     if is_expensive(rpc):
         await call.turn.take()
+
+
+@asynccontextmanager
+async def parser_turn() -> AsyncIterator[None]:
+    """Have the thread that parses large documents for the block, once it is the turn of the call under way."""
+    call = current_call.get()
+    whose = _NO_CALLER if call is None or call.principal is None else call.principal
+    turns = _parser_turns.setdefault(asyncio.get_running_loop(), Turns(1, Shares(of_tenant=1, of_key=1)))
+    async with Turn(turns, whose) as turn:
+        await turn.take()
+        yield
 
 
 def end_turn() -> None:

@@ -56,15 +56,20 @@ _NEGATIVE_EXPONENT = re.compile(rf"[eE]-0*+(\d{{1,{_EXPONENT_DIGITS_MAX}}})")
 
 
 async def beside_the_loop(size_bytes: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Return what `work` returns; if it goes through more than `BESIDE_BYTES`, others have their turn meanwhile.
+    """Return what `work` returns; if it goes through more than `BESIDE_BYTES`, it waits for its turn with the thread.
+
+    Tenants, and their keys, take turns with it.
 
     Raises:
         Whatever `work` raises.
     """
     if size_bytes <= BESIDE_BYTES:
         return work(*args, **kwargs)
+    from service_runtime.calls import parser_turn  # here: it imports `auth`, which imports this module
+
     context = copy_context()
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, lambda: context.run(work, *args, **kwargs))
+    async with parser_turn():
+        return await asyncio.get_running_loop().run_in_executor(_PARSER, lambda: context.run(work, *args, **kwargs))
 
 
 def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) -> Any:

@@ -160,9 +160,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self.held = held or HeldBytes(memory_limits(None, limits.shares, has_windows=False))
         self.places = Places(limits)
         self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
+        self._ordinary = ordinary = Turns(limits.ordinary_calls_max, limits.shares)
         self._stream_idle_s = limits.stream_idle_s
         metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
+        metrics.watch(
+            "contextkeep_ordinary_calls_waiting", "Other calls that wait for a turn", lambda: ordinary.waiting
+        )
         self._wrapped: dict[str, Handler] = {}
         self._hold = Hold()
 
@@ -297,12 +301,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with (
                 asyncio.timeout(remaining_s if unary else None),
-                Turn(self._turns, call.principal) as call.turn,
+                Turn(self._turns, call.principal, self._ordinary) as call.turn,
             ):
                 if receive is not None:
                     call.request = await receive(call)
-                if is_expensive(method):
-                    await call.turn.take()
+                await (call.turn.take() if is_expensive(method) else call.turn.begin())
                 is_begun = True
                 yield call
         except (asyncio.CancelledError, GeneratorExit):

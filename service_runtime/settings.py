@@ -122,11 +122,14 @@ class ServiceSettings(BaseSettings):
     expensive_calls_max: int = Field(
         8, ge=1, description="histories, walks, searches and compilations of mappings at once; more wait for their turn"
     )
+    ordinary_calls_max: int = Field(
+        16, ge=1, description="all other calls that work at once; more wait for their turn, by tenant and key"
+    )
     calls_share_of_tenant: float = Field(
-        0.75, gt=0, le=1, description="part of CALLS_MAX and of EXPENSIVE_CALLS_MAX that one tenant may have"
+        0.75, gt=0, le=1, description="part of CALLS_MAX, EXPENSIVE_CALLS_MAX and ORDINARY_CALLS_MAX of one tenant"
     )
     calls_share_of_key: float = Field(
-        0.5, gt=0, le=1, description="part of CALLS_MAX and of EXPENSIVE_CALLS_MAX that one key or subject may have"
+        0.5, gt=0, le=1, description="part of CALLS_MAX, EXPENSIVE_CALLS_MAX and ORDINARY_CALLS_MAX of one key"
     )
     memory_bytes_max: int | None = Field(
         None,
@@ -234,6 +237,7 @@ class ServiceSettings(BaseSettings):
         return CallLimits(
             calls_max=self.calls_max,
             expensive_calls_max=self.expensive_calls_max,
+            ordinary_calls_max=self.ordinary_calls_max,
             shares=Shares(of_tenant=self.calls_share_of_tenant, of_key=self.calls_share_of_key),
             stream_idle_s=self.stream_idle_s,
         )

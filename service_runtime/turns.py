@@ -4,17 +4,19 @@ A history over a hundred thousand nodes, a search, a mapping to compile: any of 
 a handful of callers would have the event loop, the processor and the connections to Postgres. Who comes while others
 work waits; a turn that comes free goes to the next tenant that waits, and of its keys to the next one, so that forty
 calls of one key are before nobody else's first.
+
+All other calls have ordinary turns, of which there are more. They end after `LEASE_S`, because such a call computes for
+a few milliseconds only, and what it waits for then (a lock, a bucket, a database that is away) must keep nobody out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any
 
 from service_runtime.auth import Principal
 from service_runtime.places import Shares, key_of
@@ -25,6 +27,7 @@ SPACING_S_MAX = 0.1
 REST = 5  # times what a slice took lies behind it: it takes longer where the processor has other work than ours
 BURST = 10  # slices that a key has free: what an ordinary history takes
 OTHERS_S = 1.0  # after its last call came, a key still calls: it may make one after the other
+LEASE_S = 0.1  # of an ordinary turn: a call that is not done by then waits for something other than the processor
 _KEYS_MAX = 1000
 
 # Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
@@ -109,19 +112,56 @@ class Turns:
         self._key_max = shares.key_max(at_once_max)
         self.taken = 0
         self.waiting = 0
-        self._of_tenant: Counter[Any] = Counter()
-        self._of_key: Counter[Any] = Counter()
+        self._of_tenant: dict[object, int] = {}
+        self._of_key: dict[object, int] = {}
+        self._lent: dict[Turn, float] = {}  # since when, the longest first
+        self._expiring: asyncio.TimerHandle | None = None
         self._slices: dict[object, _Slices] = {}  # of each key
         self._callers: list[tuple[float, object]] = []  # who called last, and who did before him: when, and the key
         # By tenant, then by key; whose turn was longest ago comes first.
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
+    def take_now(self, principal: Principal) -> bool:
+        """Take a turn if there is one that the caller may have; then nobody waits who might have it, too."""
+        tenant_id, key = principal.tenant_id.int, key_of(principal)
+        of_tenant, of_key = self._of_tenant.get(tenant_id, 0), self._of_key.get(key, 0)
+        if self.taken >= self._at_once_max or of_tenant >= self._tenant_max or of_key >= self._key_max:
+            return False
+        self.taken += 1
+        self._of_tenant[tenant_id] = of_tenant + 1
+        self._of_key[key] = of_key + 1
+        return True
+
+    def lend(self, turn: Turn) -> None:
+        """Note that a turn was taken that ends after `LEASE_S`, if others wait then."""
+        self._lent[turn] = time.monotonic()
+        if self.waiting:
+            self._expire_soon()
+
+    def take_back(self, turn: Turn) -> None:
+        """Note that a turn that was lent has ended."""
+        del self._lent[turn]
+
+    def _expire_soon(self) -> None:
+        """Have turns that are lent end in time: somebody waits."""
+        if self._expiring is None and self._lent:
+            due_s = next(iter(self._lent.values())) + LEASE_S - time.monotonic()
+            self._expiring = asyncio.get_running_loop().call_later(max(due_s, 0.0), self._expire)
+
+    def _expire(self) -> None:
+        self._expiring = None
+        now = time.monotonic()
+        for turn in [turn for turn, since in self._lent.items() if since + LEASE_S <= now]:
+            turn.end_ordinary()
+        if self.waiting:
+            self._expire_soon()
+
     async def take(self, principal: Principal) -> None:
         """Wait for a turn; who is cancelled leaves the queue."""
-        tenant_id, key = principal.tenant_id, key_of(principal)
-        if self.taken < self._at_once_max and self._may(tenant_id, key):  # then nobody waits who might, too
-            self._count(tenant_id, key, 1)
+        if self.take_now(principal):
             return
+        tenant_id, key = principal.tenant_id.int, key_of(principal)
+        self._expire_soon()
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue = self._queues.setdefault(tenant_id, OrderedDict()).setdefault(key, deque())
         queue.append(mine)
@@ -137,8 +177,8 @@ class Turns:
 
     def give_back(self, principal: Principal) -> None:
         """End a turn; the next in the queue has it."""
-        self._count(principal.tenant_id, key_of(principal), -1)
-        while self.taken < self._at_once_max and (next_one := self._next()) is not None:
+        self._count(principal.tenant_id.int, key_of(principal), -1)
+        while self.waiting and self.taken < self._at_once_max and (next_one := self._next()) is not None:
             next_one.set_result(None)
 
     def seen(self, principal: Principal) -> None:
@@ -170,12 +210,12 @@ class Turns:
             slices.due_at = max(slices.due_at, time.monotonic() - free_s) + spacing_s
 
     def _others_call(self, key: object, now: float) -> bool:
-        if self.taken > self._of_key[key]:
+        if self.taken > self._of_key.get(key, 0):
             return True
         return any(other != key and now - at < OTHERS_S for at, other in self._callers)
 
     def _may(self, tenant_id: object, key: object) -> bool:
-        return self._of_tenant[tenant_id] < self._tenant_max and self._of_key[key] < self._key_max
+        return self._of_tenant.get(tenant_id, 0) < self._tenant_max and self._of_key.get(key, 0) < self._key_max
 
     def _next(self) -> asyncio.Future[None] | None:
         for tenant_id, keys in self._queues.items():
@@ -203,18 +243,28 @@ class Turns:
     def _count(self, tenant_id: object, key: object, change: int) -> None:
         self.taken += change
         for counter, whose in ((self._of_tenant, tenant_id), (self._of_key, key)):
-            counter[whose] += change
-            if not counter[whose]:
+            count = counter.get(whose, 0) + change
+            if count:
+                counter[whose] = count
+            else:
                 del counter[whose]
 
 
 class Turn:
-    """What one call has of the turns: nothing until it takes one; given back at the end of the block."""
+    """What one call has of the turns: nothing until it takes one; given back at the end of the block.
 
-    __slots__ = ("_has_one", "_principal", "_turns", "_went_on_at")
+    Args:
+        turns: Of expensive work.
+        principal: Who calls.
+        ordinary: Of all other work; None: that needs no turn.
+    """
 
-    def __init__(self, turns: Turns, principal: Principal) -> None:
+    __slots__ = ("_has_one", "_has_ordinary", "_ordinary", "_principal", "_turns", "_went_on_at")
+
+    def __init__(self, turns: Turns, principal: Principal, ordinary: Turns | None = None) -> None:
         self._turns = turns
+        self._ordinary = ordinary
+        self._has_ordinary = False
         self._principal = principal
         self._has_one = False
         self._went_on_at = 0.0
@@ -227,9 +277,26 @@ class Turn:
     ) -> None:
         self.give_back()
 
+    async def begin(self) -> None:
+        """Wait for an ordinary turn, unless the call has a turn already. It ends after `LEASE_S` if others wait."""
+        ordinary = self._ordinary
+        if ordinary is not None and not self._has_ordinary and not self._has_one:
+            if not ordinary.take_now(self._principal):
+                await ordinary.take(self._principal)
+            ordinary.lend(self)
+            self._has_ordinary = True
+
+    def end_ordinary(self) -> None:
+        """Give the ordinary turn back, if the call has it: it only waits from now on, or has an expensive turn."""
+        if self._has_ordinary and self._ordinary is not None:
+            self._has_ordinary = False
+            self._ordinary.take_back(self)
+            self._ordinary.give_back(self._principal)
+
     async def take(self) -> None:
-        """Wait for one, unless the call has one already."""
+        """Wait for a turn of expensive work, unless the call has it already."""
         if not self._has_one:
+            self.end_ordinary()
             await self._turns.take(self._principal)
             self._has_one = True
             self._went_on_at = time.monotonic()
@@ -244,6 +311,7 @@ class Turn:
 
     def give_back(self) -> None:
         """End it before its block does, if the call has one."""
+        self.end_ordinary()
         if self._has_one:
             self._has_one = False
             self._turns.give_back(self._principal)
@@ -255,6 +323,7 @@ class Turn:
         So who reads slowly keeps nobody from working, and two streams that wait for each other do not wait for ever.
         """
         if not self._has_one:
+            self.end_ordinary()
             yield
             return
         self.give_back()

@@ -28,6 +28,7 @@ from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant
 from service_runtime.requests import Request, Requests
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasing")
 
@@ -35,6 +36,7 @@ KEPT = timedelta(days=365)  # a receipt, once all is removed
 
 STEP_ROWS = 1_000
 STEP_BYTES = 16 * 2**20  # of messages; one goes, however large it is
+STEP_S = 1.0  # that contexts of a tenant are erased before it is the next one's turn; one is finished
 _DUE_MAX = 100  # contexts that are marked, or looked for, at once
 _LOOK_AGAIN_S = 0.2
 
@@ -504,6 +506,8 @@ class Eraser:
         self._purge = purge
         self._woken: set[UUID] = set()
         self._wake = asyncio.Event()
+        self._rounds = Rounds(database, self._erase_some)
+        self._after: dict[UUID, UUID] = {}  # by tenant: the context after which its next step begins
 
     def wake(self, tenant: Tenant) -> None:
         """Let `keep_erasing` look after a tenant at once."""
@@ -530,9 +534,12 @@ class Eraser:
             await background.attempted(work, "erasing", otherwise=0, failed=failed)
 
     async def _erase_woken(self) -> int:
+        return await self._rounds.run(self._take_woken)
+
+    async def _take_woken(self) -> list[Tenant]:
         woken, self._woken = self._woken, set()
         self._wake.clear()
-        return sum([await self.erase_tenant(self._database.tenant(tenant_id)) for tenant_id in woken])
+        return [self._database.tenant(tenant_id) for tenant_id in sorted(woken)]
 
     async def erase_due(self) -> int:
         """Do one pass over all tenants, and return how many contexts were finished.
@@ -540,16 +547,28 @@ class Eraser:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        finished = 0
-        for tenant in await self._database.tenants(reachable=True):
-            expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
-            while await tenant.query(_MARK_EXPIRED, expired):
-                pass
-            finished += await self.erase_tenant(tenant)
-            await tenant.query(_FORGET_RECEIPTS, (tenant.tenant_id, KEPT))
+        finished = await self._rounds.run()
         if finished:
             _log.info("erased", extra={"contexts": finished})
         return finished
+
+    async def _erase_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Erase contexts of a tenant for `STEP_S`; return how many were finished, and whether there may be more."""
+        until = time.monotonic() + STEP_S
+        after, finished, are_marked = self._after.pop(tenant.tenant_id, None), 0, False
+        if after is None:
+            after = UUID(int=0)
+            expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
+            are_marked = bool(await tenant.query(_MARK_EXPIRED, expired))
+        due = await tenant.query(_UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX})
+        for row in due:
+            finished += await self._erase(tenant, row.context_id)
+            self._after[tenant.tenant_id] = row.context_id  # one that another replica is at is left to it
+            if time.monotonic() >= until:
+                break
+        if not due and not are_marked:
+            await tenant.query(_FORGET_RECEIPTS, (tenant.tenant_id, KEPT))
+        return finished, bool(due) or are_marked
 
     async def erase_tenant(self, tenant: Tenant, *, on_finished: Callable[[], None] | None = None) -> int:
         """Remove what is left of the contexts of a tenant that are gone, and return how many were finished.

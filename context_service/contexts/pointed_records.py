@@ -30,7 +30,7 @@ from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.tenants import in_turns
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("pointed_records")
 
@@ -38,6 +38,7 @@ ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itsel
 PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
 CLAIMED = 4
 LEASE_S = 30.0  # of a claimed row; a worker that lives renews it
+READ_AT_ONCE = 2  # tenants, of which each has `CLAIMED` rows read
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
 ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
@@ -182,18 +183,19 @@ class PointedRecords:
         self._passages = passages
         self._read = read
         self._count = count
+        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
 
     async def keep_reading(self) -> None:
         """Read what is due, until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due of all tenants, some of each in turn; return how many rows that were.
+        """Read what is due, some of each tenant in turn; return how many rows that were.
 
         Raises:
             Unavailable: Postgres does not answer.
         """
-        return await in_turns(self._database, self._read_some)
+        return await self._rounds.run()
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of what is due of a tenant; return how many rows that were, and whether there are more."""

@@ -33,6 +33,7 @@ from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 from service_runtime.table_pages import pages_of
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasure")
 
@@ -239,14 +240,28 @@ class SubjectEraser:
             Unavailable: Postgres does not answer.
         """
         is_owed = False
-        for tenant in await self._database.tenants(reachable=True):
-            is_owed |= await self.erase_tenant(tenant)
+
+        async def erase_next(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal is_owed
+            if await self._erase_next(tenant):
+                return 1, True
+            is_owed |= bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+            return 0, False
+
+        await Rounds(self._database, erase_next).run()
         return is_owed
 
     async def erase_tenant(self, tenant: Tenant) -> bool:
         """Do what is owed for a tenant, and say whether something is left."""
+        while await self._erase_next(tenant):
+            pass
+        return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+
+    async def _erase_next(self, tenant: Tenant) -> bool:
+        """Erase one subject of a tenant; False: none is due."""
         claim = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
-        while due := await tenant.query(rows.CLAIM, claim):
+        due = await tenant.query(rows.CLAIM, claim)
+        if due:
             await self._register.enter(
                 Erased(
                     tenant_id=tenant.tenant_id,
@@ -259,7 +274,7 @@ class SubjectEraser:
             )
             if await one.run():
                 _log.info("erased", extra={"erasure_id": due[0].erasure_id})
-        return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+        return bool(due)
 
 
 class _Erasing:

@@ -10,7 +10,7 @@ from context_service.retrieval.passages import Passages
 from service_runtime import background
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import in_turns
+from service_runtime.tenants import Rounds
 
 INTERVAL_S = 5.0
 
@@ -24,21 +24,21 @@ class BaseDropping:
     """
 
     def __init__(self, database: Database, passages: Passages) -> None:
-        self._database = database
         self._passages = passages
         self._outbox = Outbox("context", DROP_TOPIC)
+        self._rounds = Rounds(database, self._drop_one)
 
     async def keep_dropping(self) -> None:
         """Drop what is due, until cancelled."""
         await background.repeating(self.drop_due, interval_s=INTERVAL_S)
 
     async def drop_due(self) -> int:
-        """Drop what is due of all tenants; return of how many bases.
+        """Drop what is due, a base of each tenant in turn; return how many bases that were.
 
         Raises:
             Unavailable: Postgres does not answer.
         """
-        return await in_turns(self._database, self._drop_one)
+        return await self._rounds.run()
 
     async def _drop_one(self, tenant: Tenant) -> tuple[int, bool]:
         async with self._outbox.claimed(tenant, count_max=1) as claimed:

@@ -26,6 +26,7 @@ from context_service.working_memory.file_texts import (
     DELAY_S_MAX,
     INTERVAL_S,
     PASSAGES_OF_STEP,
+    READ_AT_ONCE,
 )
 from context_service.working_memory.record_texts import RecordTexts
 from contextkeep.errors import Unavailable
@@ -33,7 +34,7 @@ from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.outbox import Owed
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.tenants import in_turns
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("document_texts")
 
@@ -69,6 +70,8 @@ class DocumentTexts:
         self._records = records
         self._reader = reader
         self._count = count
+        self._reading = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
+        self._following = Rounds(database, self._follow_some)
 
     async def keep_reading(self) -> None:
         """Read what is due, until cancelled."""
@@ -79,12 +82,12 @@ class DocumentTexts:
         await background.repeating(self.follow_records, interval_s=FOLLOWED_INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due of all tenants, some of each in turn; return how many documents that were.
+        """Read what is due, some of each tenant in turn; return how many documents that were.
 
         Raises:
             Unavailable: Postgres does not answer.
         """
-        return await in_turns(self._database, self._read_some)
+        return await self._reading.run()
 
     async def follow_records(self) -> int:
         """Owe again what follows records that were changed or are gone; return how many documents that were.
@@ -92,12 +95,11 @@ class DocumentTexts:
         Raises:
             Unavailable: Postgres does not answer.
         """
+        return await self._following.run()
 
-        async def some(tenant: Tenant) -> tuple[int, bool]:
-            queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
-            return queued, queued == FOLLOWED
-
-        return await in_turns(self._database, some)
+    async def _follow_some(self, tenant: Tenant) -> tuple[int, bool]:
+        queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
+        return queued, queued == FOLLOWED
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         # Within the walls of what is nobody's in particular, as documents are.
@@ -153,7 +155,8 @@ class DocumentTexts:
         if kind is None:
             said = document.content_type or "this type"
             return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
-        return await self._reader.read(kind, _chunks(document.data), charset=charset_of(document.content_type))
+        charset = charset_of(document.content_type)
+        return await self._reader.read(kind, _chunks(document.data), tenant_id=door.tenant_id, charset=charset)
 
     async def _cut(self, document: Row, read: FileText) -> CutDocument:
         cut = partial(

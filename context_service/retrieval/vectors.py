@@ -25,7 +25,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import in_turns
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("embedding")
 
@@ -70,7 +70,7 @@ class Worker(ABC):
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._rounds = Rounds(database, self.make_some, ends_at=EmbedderFailed)
 
     @abstractmethod
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
@@ -99,13 +99,13 @@ class Worker(ABC):
             await asyncio.sleep(background.apart(pause_s, 0.75, 1.25))
 
     async def make_due(self) -> int:
-        """Make what is due of all tenants, a batch of each in turn; return of how much it was stored.
+        """Make what is due, a batch of each tenant in turn; return how many vectors were stored.
 
         Raises:
             EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
             Unavailable: Postgres does not answer.
         """
-        return await in_turns(self._database, self.make_some)
+        return await self._rounds.run()
 
 
 class VectorMaking(Worker):

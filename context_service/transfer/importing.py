@@ -56,6 +56,7 @@ from service_runtime.erased import hash_of
 from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.places import Shares
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import Rounds
 from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("transfer")
@@ -268,13 +269,15 @@ class Importing:
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
-                for tenant in await self._database.tenants(reachable=True):
-                    if cleared := await import_rows.clear(self._database, tenant.tenant_id):
-                        _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
+                if cleared := await Rounds(self._database, self._clear).run():
+                    _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
             except ContextKeepError as error:
                 _log.warning("clearing failed", extra={"error": str(error)})
             except Exception:
                 _log.exception("clearing failed")  # the next pass may do better
+
+    async def _clear(self, tenant: Tenant) -> tuple[int, bool]:
+        return await import_rows.clear(self._database, tenant.tenant_id), False
 
 
 def _moved(run: Run) -> ImportMoved:

@@ -26,11 +26,12 @@ from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.tenants import in_turns
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("file_texts")
 
 CLAIMED = 4
+READ_AT_ONCE = 2  # tenants, of which each has `CLAIMED` files read
 PASSAGES_OF_STEP = 200  # that are written at once
 PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
 INTERVAL_S = 1.0
@@ -85,18 +86,19 @@ class FileTexts:
         self._passages = passages
         self._count = count
         self._outbox = Outbox("context", TEXT_TOPIC)
+        self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
 
     async def keep_reading(self) -> None:
         """Read what is due, until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read what is due of all tenants, some of each in turn; return how many files that were.
+        """Read what is due, some of each tenant in turn; return how many files that were.
 
         Raises:
             Unavailable: Postgres does not answer.
         """
-        return await in_turns(self._database, self._read_some)
+        return await self._rounds.run()
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of what is due of a tenant; return how many files that were, and whether there are more."""

@@ -43,7 +43,7 @@ class RecordTexts:
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
             inline = row.content_json or ""
             content = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
-            of_file = await self._of_file(row) if row.key else FileText(text="", is_cut=False)
+            of_file = await self._of_file(tenant, row) if row.key else FileText(text="", is_cut=False)
             unread = of_file if isinstance(of_file, Unread) else None
             content = content if isinstance(of_file, Unread) else content + of_file.text
             text = "\n".join(part for part in (row.name, row.description, content) if part)
@@ -58,13 +58,13 @@ class RecordTexts:
         """
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
             if row.key:
-                return await self._of_file(row)
+                return await self._of_file(tenant, row)
             inline = row.content_json or ""
             said = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
             return FileText(text=said.replace("\0", " "), is_cut=False)
         return None
 
-    async def _of_file(self, row: Row) -> FileText | Unread:
+    async def _of_file(self, tenant: Tenant, row: Row) -> FileText | Unread:
         types = [row.content_type, content_type_of_name(row.name), row.memory_type]
         kind = kind_of(types, row.name)
         if kind is None:
@@ -77,6 +77,7 @@ class RecordTexts:
         )
         try:
             async with aclosing(self._storage.read(blob, start_bytes=0, end_bytes=blob.size_bytes)) as chunks:
-                return await self._reader.read(kind, chunks, charset=charset_of(row.content_type))
+                charset = charset_of(row.content_type)
+                return await self._reader.read(kind, chunks, tenant_id=tenant.tenant_id, charset=charset)
         except BlobCorrupted as error:
             return Unread(reason=Reason.BROKEN, detail=error.message)

@@ -10,7 +10,7 @@ import asyncio
 import dataclasses
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_service.blobs.storage import BlobStorage
@@ -21,6 +21,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
+from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("sweep")
 
@@ -52,7 +53,7 @@ class Swept:
 
 
 class Sweeper:
-    """Sweeps all tenants, one at a time."""
+    """Sweeps all tenants, a batch of each in turn."""
 
     def __init__(
         self,
@@ -71,15 +72,21 @@ class Sweeper:
         """Do one pass.
 
         Args:
-            on_progress: Told behind each tenant what was done so far.
+            on_progress: Is called after each step of a tenant with all that was done so far.
 
         Raises:
             Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
         """
         swept = Swept()
-        for tenant in await self._database.tenants(reachable=True):
-            swept += await self._sweep_tenant(tenant)
+
+        async def sweep_some(tenant: Tenant) -> tuple[int, bool]:
+            nonlocal swept
+            removed, more = await self._sweep_some(tenant)
+            swept += removed
             on_progress(swept)
+            return int(removed != Swept()), more
+
+        await Rounds(self._database, sweep_some).run()
         if swept != Swept():
             _log.info("swept", extra=dataclasses.asdict(swept))
         return dataclasses.replace(swept, databases_away=self._database.away)
@@ -90,34 +97,43 @@ class Sweeper:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             await background.attempted(self.sweep, "sweep", otherwise=None)
 
-    async def _sweep_tenant(self, tenant: Tenant) -> Swept:
+    async def _sweep_some(self, tenant: Tenant) -> tuple[Swept, bool]:
+        """Remove a batch of each kind of a tenant; say whether there may be more."""
         await self._requests.sweep(tenant)
         # Before the blobs: those without a grace time go in the same pass.
         swept = Swept(
-            records_purged=await _all_of(lambda: self._purges.purge_due(tenant, count_max=_BATCH)),
-            uploads_given_up=await _all_of(lambda: upload_rows.give_up_due(tenant, count_max=_BATCH)),
+            records_purged=await self._purges.purge_due(tenant, count_max=_BATCH),
+            uploads_given_up=await upload_rows.give_up_due(tenant, count_max=_BATCH),
         )
-        return swept + await self.remove_bytes(tenant)
+        removed, more = await self._remove_some_bytes(tenant)
+        return swept + removed, more or swept != Swept()
 
     async def remove_bytes(self, tenant: Tenant) -> Swept:
-        """Remove the bytes of a tenant that are due; between two batches others have as long as the first one took."""
-        swept = Swept()
-        while True:
-            began = time.monotonic()
-            due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
-            at_once = asyncio.Semaphore(_DELETES_MAX)
-            tried = await asyncio.gather(*(self._removed(blob, at_once) for blob in due))
-            gone = [blob for blob, is_removed in zip(due, tried, strict=True) if is_removed]
-            if gone:  # one commit for all: each is a sync of Postgres's disk
-                await blob_rows.forget(tenant, [blob.id for blob in gone])
-            swept += Swept(
-                blobs_removed=len(gone),
-                uploads_abandoned=sum(blob.was_abandoned for blob in gone),
-                blobs_failed=len(due) - len(gone),
-            )
-            if len(due) < _BATCH:
-                return swept
+        """Remove the bytes of a tenant that are due."""
+        swept, more = Swept(), True
+        while more:
+            removed, more = await self._remove_some_bytes(tenant)
+            swept += removed
+        return swept
+
+    async def _remove_some_bytes(self, tenant: Tenant) -> tuple[Swept, bool]:
+        """Remove a batch of bytes, and pause for as long, so that calls are served; say whether there may be more."""
+        began = time.monotonic()
+        due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
+        at_once = asyncio.Semaphore(_DELETES_MAX)
+        tried = await asyncio.gather(*(self._removed(blob, at_once) for blob in due))
+        gone = [blob for blob, is_removed in zip(due, tried, strict=True) if is_removed]
+        if gone:  # one commit for all: each is a sync of Postgres's disk
+            await blob_rows.forget(tenant, [blob.id for blob in gone])
+        more = len(due) == _BATCH
+        if more:
             await asyncio.sleep(time.monotonic() - began)
+        swept = Swept(
+            blobs_removed=len(gone),
+            uploads_abandoned=sum(blob.was_abandoned for blob in gone),
+            blobs_failed=len(due) - len(gone),
+        )
+        return swept, more
 
     async def _removed(self, blob: DueBlob, at_once: asyncio.Semaphore) -> bool:
         try:
@@ -127,11 +143,3 @@ class Sweeper:
             _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             return False
         return True
-
-
-async def _all_of(batch: Callable[[], Awaitable[int]]) -> int:
-    """Run a batch until it finds nothing, and return how much there was."""
-    total = 0
-    while count := await batch():
-        total += count
-    return total

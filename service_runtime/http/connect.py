@@ -175,6 +175,8 @@ class _Exchange:
         bytes_max, hint = BODY_BYTES_MAX[self._content_type], _HINT[self._content_type]
         body = await self._request.body(bytes_max=bytes_max, held=call.held, hint=hint)
         self._request.give_up_when_left()
+        assert call.turn is not None, "it was let in"
+        await call.turn.begin()  # to read it is work, too
         if self._content_type == JSON:
             return await self._json.read(self._method.request, body, of=call.principal)
         try:

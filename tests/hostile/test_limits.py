@@ -425,6 +425,7 @@ LIMITS = [
 TESTED_BELOW = {
     "calls_max": (1000, 6),
     "expensive_calls_max": (8, 2),  # it refuses nothing: calls wait; test_shares.py tries it
+    "ordinary_calls_max": (16, 2),  # as above
     "database_pool_max": (10, 3),
     "document_parser_memory_bytes_max": (512 * MIB, 256 * MIB),  # of the process that reads a file: test_documents.py
     "changes_kept_max": (1_000_000, 1000),  # it refuses nothing: the oldest go; test_changes.py tries it

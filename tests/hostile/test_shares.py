@@ -41,7 +41,7 @@ def metrics_port() -> int:
 def context_settings(
     context_settings: context_service.settings.Settings, metrics_port: int
 ) -> context_service.settings.Settings:
-    few = {"calls_max": CALLS_MAX, "expensive_calls_max": 4, "stream_idle_s": IDLE_S}
+    few = {"calls_max": CALLS_MAX, "expensive_calls_max": 4, "ordinary_calls_max": 4, "stream_idle_s": IDLE_S}
     return context_settings.model_copy(update={**few, "metrics_port": metrics_port})
 
 
@@ -261,3 +261,20 @@ async def test_a_message_takes_a_turn_to_recall_once_it_is_written(as_key: Open,
     assert [item.text for item in recalled.items] == ["The needle is in the haystack."]
     await asyncio.gather(*searches)
     await shown(metrics_port, WORKING, 0)
+
+
+async def test_cheap_calls_of_one_key_wait_in_its_own_queue(
+    as_key: Open, urls: Urls, metrics_port: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Fifty calls of one key at once raised the p95 of others to half a second."""
+    monkeypatch.setattr("service_runtime.turns.LEASE_S", 60.0)
+    greedy, waiting = as_key("greedy"), "contextkeep_ordinary_calls_waiting"
+    record = await greedy.insert_wm_record("data/json", "one", content={})
+    async with searches_stand_still(urls):
+        calls = [asyncio.ensure_future(greedy.fetch_wm_record(record.working_memory_id)) for _ in range(4)]
+        await shown(metrics_port, waiting, 2)
+        await fetch(as_key("other"))
+        await fetch(as_key("too"))
+        await shown(metrics_port, waiting, 2)
+    assert len(await asyncio.gather(*calls)) == 4
+    await shown(metrics_port, waiting, 0)

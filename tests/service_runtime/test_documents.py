@@ -9,12 +9,15 @@ import threading
 import time
 from contextlib import suppress
 from contextvars import ContextVar
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument, LimitExceeded
+from service_runtime.auth import Principal
+from service_runtime.calls import Call, current_call
 from service_runtime.documents import (
     BESIDE_BYTES,
     CONTAINERS_MAX,
@@ -237,3 +240,19 @@ async def test_the_loop_gets_the_interpreter_back_soon_from_work_beside_it():
     await working
 
     assert worked_s < 0.045  # of CPU, which is 0.02 of turns; of 5 ms each it was 0.06 to 0.1
+
+
+async def test_large_documents_of_other_tenants_come_between_those_of_one():
+    """Fifty of one tenant were before the first of any other."""
+    parsed: list[int] = []
+
+    async def parse(tenant: int) -> None:
+        current_call.set(Call(call_id="", method="", principal=Principal(tenant_id=UUID(int=tenant), subject="")))
+        await beside_the_loop(BESIDE_BYTES + 1, parsed.append, tenant)
+
+    flood = [asyncio.create_task(parse(1)) for _ in range(50)]
+    await asyncio.sleep(0)
+    await asyncio.gather(parse(2), *flood)
+
+    assert parsed.index(2) <= 2
+    assert len(parsed) == 51

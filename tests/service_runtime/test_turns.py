@@ -141,6 +141,52 @@ async def test_who_waits_for_its_caller_lets_others_work():
     assert (turns.taken, turns.waiting) == (0, 0)
 
 
+async def test_a_call_next_to_fifty_cheap_ones_of_another_key_begins_at_once():
+    """And another key of their tenant, too; the fifty take turns among themselves."""
+    ordinary = turns_of(16, tenant=0.75, key=0.5)
+    begun: list[tuple[int, str]] = []
+    may_end = asyncio.Event()
+
+    async def call(who: Principal) -> None:
+        async with Turn(turns_of(1), who, ordinary) as turn:
+            await turn.begin()
+            begun.append((who.tenant_id.int, who.subject))
+            await may_end.wait()
+
+    flood = [asyncio.create_task(call(caller(1, key=1))) for _ in range(50)]
+    await until_idle()
+    others = [asyncio.create_task(call(who)) for who in (caller(2), caller(1, key=2))]
+    await until_idle()
+
+    assert begun == [(1, "1")] * 8 + [(2, "0"), (1, "2")]
+    may_end.set()
+    await asyncio.gather(*flood, *others)
+    assert (ordinary.taken, ordinary.waiting) == (0, 0)
+
+
+async def test_a_call_that_waits_for_long_leaves_its_ordinary_turn(monkeypatch: pytest.MonkeyPatch):
+    """A lock, or a database that is away, must not keep out those who need neither."""
+    monkeypatch.setattr("service_runtime.turns.LEASE_S", 0.01)
+    ordinary = turns_of(1)
+    async with Turn(turns_of(1), caller(1), ordinary) as waiting, Turn(turns_of(1), caller(2), ordinary) as following:
+        await waiting.begin()
+        await asyncio.wait_for(following.begin(), 5)
+        assert ordinary.taken == 1
+    assert (ordinary.taken, ordinary.waiting) == (0, 0)
+
+
+async def test_a_call_has_an_ordinary_or_an_expensive_turn():
+    ordinary, expensive = turns_of(1), turns_of(1)
+    async with Turn(expensive, caller(1), ordinary) as turn:
+        await turn.begin()
+        await turn.begin()
+        assert (ordinary.taken, expensive.taken) == (1, 0)
+        await turn.take()
+        await turn.begin()
+        assert (ordinary.taken, expensive.taken) == (0, 1)
+    assert (ordinary.taken, expensive.taken) == (0, 0)
+
+
 async def sliced(turns: Turns, calls: int, *, slices: int) -> float:
     """Return how long some calls of one key take for so many slices each that cost nothing."""
 

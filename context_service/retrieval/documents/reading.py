@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from uuid import UUID
 
 from context_service.retrieval.documents.kinds import PAGE_END, PAGED, Kind, Reason, Unread
 from service_runtime import confined
+from service_runtime.auth import Principal
 from service_runtime.confined import Ended
+from service_runtime.places import Shares
+from service_runtime.turns import Turn, Turns
 
 FILE_BYTES_MAX = 64 * 2**20
 TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning
@@ -20,6 +23,7 @@ _PROGRAM = ("-m", "context_service.retrieval.documents.child")
 _HEAD_BYTES_MAX = 4_096
 _AT_ONCE = 2  # children; each may take a core
 _CHILD_BYTES_MIN = 96 * 2**20  # of memory: with less for each, one child reads at a time
+_SHARES = Shares(of_tenant=1, of_key=1)  # a tenant has all while no other one waits
 _WHY = {
     Ended.TIMEOUT: (Reason.TIMEOUT, "it takes longer to read than it may"),
     Ended.OUTPUT: (Reason.BROKEN, "the parser answered more than it may"),
@@ -59,21 +63,25 @@ class DocumentReader:
         at_once = min(_AT_ONCE, max(1, together // _CHILD_BYTES_MIN))
         self._memory_bytes_max = min(memory_bytes_max, together // at_once)
         self._timeout_s = timeout_s
-        self._places = asyncio.Semaphore(at_once)
+        self._turns = Turns(at_once, _SHARES)
 
-    async def read(self, kind: Kind, chunks: AsyncIterable[bytes], *, charset: str = "") -> FileText | Unread:
+    async def read(
+        self, kind: Kind, chunks: AsyncIterable[bytes], *, tenant_id: UUID, charset: str = ""
+    ) -> FileText | Unread:
         """Return the text of a file, or why there is none.
 
         Args:
             kind: What it is said to be.
             chunks: Its bytes.
+            tenant_id: Whose: tenants take turns with the children.
             charset: Of a text, if it is said.
 
         Raises:
             Whatever `chunks` raise.
         """
         limits = (FILE_BYTES_MAX, TEXT_CHARS_MAX, self._memory_bytes_max, math.ceil(self._timeout_s))
-        async with self._places:
+        async with Turn(self._turns, Principal(tenant_id=tenant_id, subject="indexing")) as turn:
+            await turn.take()
             outcome = await confined.run(
                 (*_PROGRAM, kind.value, charset, *map(str, limits)),
                 chunks,

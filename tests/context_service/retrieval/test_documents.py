@@ -8,6 +8,7 @@ import pytest
 
 from context_service.retrieval.documents.kinds import Kind, Reason, Unread, charset_of, kind_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, TEXT_CHARS_MAX, DocumentReader, FileText
+from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.context_service.retrieval import files
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -26,7 +27,7 @@ async def _read(
             yield data[start : start + (1 << 20)]
 
     reader = DocumentReader(memory_bytes_max=memory_bytes_max, timeout_s=timeout_s)
-    return await reader.read(kind, chunks(), charset=charset)
+    return await reader.read(kind, chunks(), tenant_id=DEFAULT_TENANT_ID, charset=charset)
 
 
 async def _lines(kind: Kind, data: bytes, charset: str = "") -> list[str]:
