@@ -317,6 +317,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         query = await _query(ground, stack, workspace, recalling, remembering, agents, templates, own)
         tools = _tools(ground, memory, history, contexts, windows)
         trail = AuditTrail(ground.database)
+        await stack.enter_async_context(trail.telling())
         administration = await _administration(ground, trail, limits, stack)
         transfer = await _transfer(ground, limits, stack)
         erasures = await _erasures(ground, eraser, stack)

@@ -171,12 +171,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
+        trail = AuditTrail(database)
+        await stack.enter_async_context(trail.telling())
         border = Border(
             callers,
             limits=settings.call_limits,
             metrics=metrics,
             held=held,
-            trail=AuditTrail(database),
+            trail=trail,
             recent=recent,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,

@@ -2,20 +2,29 @@
 
 Both services keep them, each call before it is answered. One whose row cannot be written is answered all the same: what
 it did is done, and the line in the log says it.
+
+A refused call changed nothing, and any key can make a thousand of them. So of refusals that are alike (the same caller,
+method and reason) the first in a minute is kept at once, and those that follow in that minute are one row with their
+count, which is written after it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+import grpc
 from psycopg.types.json import Jsonb
 
 from contextkeep.errors import ContextKeepError
-from service_runtime import audit, pages
+from service_runtime import audit, background, pages
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
 from service_runtime.documents import check_text
@@ -28,23 +37,42 @@ _log = logging.getLogger("audit_trail")
 
 _WRITTEN_S = 2.0  # that a caller waits for the row, at most
 _CALL_ID_CHARS_MAX = 64
+MINUTE_S = 60.0  # in which refusals that are alike are counted
+_TOLD_S = 5.0  # between two looks for a minute that is over
+METHODS_MAX = 20  # of a caller that are told apart in a minute; refusals of others count together
+KINDS_MAX = 10_000  # of all callers; refusals of others are in the metrics only
+
+# What such a call asked for was not done. After another error it may have been, so its call is always kept.
+_REFUSED = frozenset(
+    {
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.UNAUTHENTICATED,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.OUT_OF_RANGE,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.UNIMPLEMENTED,
+    }
+)
 
 _KEEP = """
 SELECT access.keep_call(
     %(id)s, %(call_id)s, %(method)s, %(scope)s, %(status)s, %(reason)s, %(subject)s, %(user_id)s, %(agent_id)s,
-    %(peer)s, %(ids)s
+    %(peer)s, %(ids)s, %(count)s
 )
 """
 
 _LIST = """
-SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids
+SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count
 FROM access.administrative_call
 WHERE tenant_id = %(tenant_id)s AND id < %(before_id)s
 ORDER BY id DESC LIMIT %(count)s
 """
 
 _FIND = """
-SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids
+SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count
 FROM access.administrative_call
 WHERE tenant_id = %(tenant_id)s AND call_id = %(call_id)s AND id < %(before_id)s
 ORDER BY id DESC LIMIT %(count)s
@@ -68,6 +96,27 @@ class AdministrativeCall:
     agent_id: str
     peer: str
     ids: dict[str, list[str]]
+    count: int  # of refused calls that are alike; of any other 1
+
+
+class _Kind(NamedTuple):
+    """Refused calls that are alike."""
+
+    tenant_id: object
+    bounds: str
+    subject: str
+    method: str  # empty: of more methods than are told apart
+    reason: str
+
+
+@dataclass(slots=True)
+class _Minute:
+    """What came of one kind since the first, which was kept."""
+
+    ends_at: float  # on the monotonic clock
+    count: int = 0
+    principal: Principal | None = None  # of the last
+    values: dict[str, Any] | None = None
 
 
 class AuditTrail:
@@ -75,14 +124,62 @@ class AuditTrail:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._refused: dict[_Kind, _Minute] = {}
+        self._methods: dict[_Kind, int] = {}  # of a caller, in this minute
+
+    @asynccontextmanager
+    async def telling(self) -> AsyncIterator[None]:
+        """Write for the block, minute by minute, how many refused calls there were; at its end those that are left."""
+        async with background.keeping(self._keep_telling):
+            yield
+        await self.tell(now=math.inf)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await asyncio.sleep(_TOLD_S)
+            await self.tell(now=time.monotonic())
+
+    async def tell(self, *, now: float) -> None:
+        """Write a row for each kind of refusals whose minute is over, if more than one came."""
+        over = [kind for kind, minute in self._refused.items() if minute.ends_at <= now]
+        for kind in over:
+            minute = self._refused.pop(kind)
+            self._forget(kind)
+            if minute.principal is not None and minute.values is not None:
+                await self._write(minute.principal, {**minute.values, "id": new_id(), "count": minute.count})
+
+    def _forget(self, kind: _Kind) -> None:
+        caller = _caller(kind)
+        self._methods[caller] = self._methods.get(caller, 1) - 1
+        if self._methods[caller] <= 0:
+            del self._methods[caller]
+
+    def _counted(self, principal: Principal, error: ContextKeepError, values: dict[str, Any]) -> bool:
+        """Count a refused call; False if it is the first of its kind, and so to be kept."""
+        kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, values["method"], error.reason)
+        caller = _caller(kind)
+        if kind not in self._refused and self._methods.get(caller, 0) >= METHODS_MAX:
+            kind = kind._replace(method="")
+        minute = self._refused.get(kind)
+        if minute is None:
+            if len(self._refused) >= KINDS_MAX:
+                return True
+            self._refused[kind] = _Minute(time.monotonic() + MINUTE_S)
+            self._methods[caller] = self._methods.get(caller, 0) + 1
+            return False
+        minute.count += 1
+        minute.principal, minute.values = principal, values
+        return True
 
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
-        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is only logged."""
+        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is only logged.
+
+        Of refused calls that are alike only the first in a minute is kept; see `telling`.
+        """
         if call.is_kept or call.principal is None or not is_administrative(call.method):
             return
         call.is_kept = True
         values: dict[str, Any] = {
-            "id": new_id(),
             "call_id": call.call_id,
             "method": call.method.removeprefix("/"),
             "scope": call.scope,
@@ -92,14 +189,19 @@ class AuditTrail:
             "user_id": call.principal.user_id,
             "agent_id": call.principal.agent_id,
             "peer": peer,
-            "ids": Jsonb(audit.ids_of(call)),
+            "ids": Jsonb({}),
         }
+        if error is not None and error.code in _REFUSED and self._counted(call.principal, error, values):
+            return
+        await self._write(call.principal, {**values, "id": new_id(), "ids": Jsonb(audit.ids_of(call)), "count": 1})
+
+    async def _write(self, principal: Principal, values: dict[str, Any]) -> None:
         under_way = current_call.set(None)  # whose deadline may have passed
         try:
             async with asyncio.timeout(_WRITTEN_S):
-                await self._database.of(call.principal).query(_KEEP, values)
+                await self._database.of(principal).query(_KEEP, values)
         except (ContextKeepError, TimeoutError) as failure:
-            _log.warning("call not kept", extra={"call_id": call.call_id, "error": str(failure)})
+            _log.warning("call not kept", extra={"call_id": values["call_id"], "error": str(failure)})
         finally:
             current_call.reset(under_way)
 
@@ -129,6 +231,10 @@ class AuditTrail:
         rows = await self._database.of(principal).query(_FIND if call_id else _LIST, parameters)
         token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
         return [_call(row) for row in rows[:count]], token
+
+
+def _caller(kind: _Kind) -> _Kind:
+    return kind._replace(method="", reason="")
 
 
 def _call(row: Any) -> AdministrativeCall:

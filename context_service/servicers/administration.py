@@ -116,5 +116,6 @@ def _call(call: AdministrativeCall) -> pb.AdministrativeCall:
         user_id=call.user_id,
         agent_id=call.agent_id,
         peer=call.peer,
+        count=call.count,
         ids_json=orjson.dumps(call.ids).decode(),
     )

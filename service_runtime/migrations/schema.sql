@@ -268,7 +268,7 @@ CREATE FUNCTION access.is_within(part access.reach, whole access.reach) RETURNS 
 
 ALTER FUNCTION access.is_within(part access.reach, whole access.reach) OWNER TO contextkeep_owner;
 
-CREATE FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) RETURNS void
+CREATE FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer DEFAULT 1) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -281,14 +281,14 @@ BEGIN
         ORDER BY o.id LIMIT 10 FOR UPDATE SKIP LOCKED
     );
     INSERT INTO access.administrative_call (
-        tenant_id, id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids, bounds
+        tenant_id, id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count, bounds
     )
-    VALUES (of_tenant, new_id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids,
+    VALUES (of_tenant, new_id, call_id, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count,
         coalesce(current_setting('app.bounds', true), ''));
 END
 $$;
 
-ALTER FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) OWNER TO contextkeep_owner;
+ALTER FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) RETURNS TABLE(id uuid, prefix text, subject text, scopes text[], user_id text, agent_id text, app_ids text[], agent_bundle_id text, graph_names text[], context_id uuid, made_by text, created_at timestamp with time zone, expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -540,7 +540,8 @@ CREATE TABLE access.administrative_call (
     agent_id text NOT NULL,
     peer text NOT NULL,
     ids jsonb NOT NULL,
-    bounds text NOT NULL
+    bounds text NOT NULL,
+    count integer DEFAULT 1 NOT NULL
 );
 
 ALTER TABLE access.administrative_call OWNER TO contextkeep_owner;
@@ -684,8 +685,8 @@ GRANT ALL ON FUNCTION access.find_key(sha256 bytea) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.is_within(part access.reach, whole access.reach) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb) TO contextkeep_service;
+REVOKE ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) TO contextkeep_service;

@@ -51,6 +51,8 @@ export interface AdministrativeCall {
   peer: string;
   /** Of request and answer, by the paths of their fields. */
   ids: Record<string, string[]>;
+  /** Of refused calls that are alike, which are one row a minute; of any other 1. */
+  count: number;
 }
 
 export function keyOf(message: pb.ApiKey): ApiKey {
@@ -70,6 +72,7 @@ export function administrativeCallOf(message: pb.AdministrativeCall): Administra
     ...{ callId, method, scope, status, reason, subject, userId, agentId, peer },
     calledAt: timeText(message.calledAt),
     ids: JSON.parse(message.idsJson || "{}") as Record<string, string[]>,
+    count: message.count || 1,
   };
 }
 

@@ -10,7 +10,7 @@ from contextkeep.cli._base import Session, command, confirm, limit_option, yes_o
 from contextkeep.cli._output import Output
 
 _KEY = ("prefix", "subject", "scopes", "user_id", "app_ids", "graph_names", "expires_at", "revoked_at", "last_used_at")
-_CALL = ("called_at", "subject", "method", "status", "reason", "call_id")
+_CALL = ("called_at", "subject", "method", "status", "reason", "count", "call_id")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep key create billing-agent --scope read --scope write")

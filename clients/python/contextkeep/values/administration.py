@@ -82,6 +82,7 @@ class AdministrativeCall(Value):
     agent_id: str = ""
     peer: str = ""  # from where
     ids: dict[str, list[str]] = field(default_factory=dict)  # of request and answer, by the paths of their fields
+    count: int = 1  # of refused calls that are alike, which are one row a minute
 
     @classmethod
     def from_proto(cls, call: pb.AdministrativeCall) -> AdministrativeCall:
@@ -98,6 +99,7 @@ class AdministrativeCall(Value):
             agent_id=call.agent_id,
             peer=call.peer,
             ids=json.loads(call.ids_json or "{}"),
+            count=call.count or 1,
         )
 
 

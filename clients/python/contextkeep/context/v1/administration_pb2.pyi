@@ -86,7 +86,7 @@ class KeyInput(_message.Message):
     def __init__(self, subject: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., app_ids: _Optional[_Iterable[str]] = ..., agent_bundle_id: _Optional[str] = ..., graph_names: _Optional[_Iterable[str]] = ..., ttl_s: _Optional[int] = ...) -> None: ...
 
 class AdministrativeCall(_message.Message):
-    __slots__ = ("call_id", "called_at", "method", "scope", "status", "reason", "subject", "user_id", "agent_id", "peer", "ids_json")
+    __slots__ = ("call_id", "called_at", "method", "scope", "status", "reason", "subject", "user_id", "agent_id", "peer", "ids_json", "count")
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     CALLED_AT_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +98,7 @@ class AdministrativeCall(_message.Message):
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     PEER_FIELD_NUMBER: _ClassVar[int]
     IDS_JSON_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
     call_id: str
     called_at: _timestamp_pb2.Timestamp
     method: str
@@ -109,7 +110,8 @@ class AdministrativeCall(_message.Message):
     agent_id: str
     peer: str
     ids_json: str
-    def __init__(self, call_id: _Optional[str] = ..., called_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., method: _Optional[str] = ..., scope: _Optional[str] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., subject: _Optional[str] = ..., user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., peer: _Optional[str] = ..., ids_json: _Optional[str] = ...) -> None: ...
+    count: int
+    def __init__(self, call_id: _Optional[str] = ..., called_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., method: _Optional[str] = ..., scope: _Optional[str] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., subject: _Optional[str] = ..., user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., peer: _Optional[str] = ..., ids_json: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class ListKeysRequest(_message.Message):
     __slots__ = ("context_id", "page_size", "page_token")
