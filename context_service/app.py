@@ -228,6 +228,7 @@ from service_runtime.observing import observing
 from service_runtime.places import Places
 from service_runtime.postgres import Database, Tenant, take_half_vectors
 from service_runtime.recent_calls import RecentCalls
+from service_runtime.replays import Replays
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.sealing import KeyRing, keys_of
@@ -240,7 +241,7 @@ _T = TypeVar("_T")
 
 _log = logging.getLogger("app")
 _ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
-_REQUESTS = Requests("context")
+_REQUESTS = Requests("context", erasures="context.erasure")
 _PROBLEMS_TOLD = 50  # of a check, in the row of its job
 _REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
 
@@ -332,6 +333,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             held=ground.held,
             trail=trail,
             recent=recent,
+            replays=Replays(ground.database, _REQUESTS),
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )

@@ -40,6 +40,7 @@ from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.observing import observing
 from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.recent_calls import RecentCalls
+from service_runtime.replays import Replays
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions
@@ -180,6 +181,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             held=held,
             trail=trail,
             recent=recent,
+            replays=Replays(database, Requests("entity")),
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )

@@ -21,6 +21,7 @@ from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.documents import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import ERASED
 from service_runtime.table_pages import pages_of
 from service_runtime.tenants import Rounds
 
@@ -123,7 +124,7 @@ def _counting(counter: str, gone: str) -> str:
 _PAGES = "ctid >= %(first)s::tid AND ctid < %(behind)s::tid AND tenant_id = %(tenant_id)s"
 _REMOVE_ANSWERS = _counting(
     "answers_removed",
-    f"DELETE FROM entity.request WHERE {_PAGES} AND subject = '=' || %(subject)s",  # noqa: S608
+    f"UPDATE entity.request SET {ERASED} WHERE {_PAGES} AND subject = '=' || %(subject)s",  # noqa: S608
 )
 # Where rows of others say who wrote them.
 NAMED = {"entity.node": "created_by", "entity.progress": "created_by"}

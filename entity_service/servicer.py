@@ -28,10 +28,10 @@ from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
 from entity_service.graph_export import GraphExport
 from entity_service.graph_import import GraphImport
-from entity_service.model import Limits
+from entity_service.model import Answer, Edge, Limits, Node, outcome
 from entity_service.node_io import NodeIOStore
 from entity_service.owned import OwnedNodes
-from entity_service.progress import Timelines
+from entity_service.progress import Appended, Timelines
 from entity_service.removal import Removal
 from entity_service.search import Search
 from entity_service.store import GraphStore
@@ -92,23 +92,36 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
         """Write a node."""
         write = await self._parsed(write_wire.single_node, request)
-        once = request_of("CreateNode", request)
         if request.get_existing and write.nodes[0].external_id is not None:
+            once = request_of("CreateNode", request)
             node, existed = await self._writes.create_node_unless_there(principal(), write, once)
             return pb.CreateNodeResponse(node=wire.node(node), existed=existed)
+
+        async def replay(answer: Answer) -> pb.CreateNodeResponse:
+            node = await self._writes.node_of(principal(), write, outcome(write, answer))
+            return pb.CreateNodeResponse(node=wire.node(node))
+
+        once = request_of("CreateNode", request, replay=replay)
         return pb.CreateNodeResponse(node=wire.node(await self._writes.create_node(principal(), write, once)))
 
     async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
         """Write an edge."""
         write = await self._parsed(write_wire.single_edge, request)
-        edge = await self._writes.create_edge(principal(), write, request_of("CreateEdge", request))
-        return pb.CreateEdgeResponse(edge=wire.edge(edge))
+
+        async def replay(answer: Answer) -> pb.CreateEdgeResponse:
+            return pb.CreateEdgeResponse(
+                edge=wire.edge(await self._writes.edge_of(principal(), write, outcome(write, answer)))
+            )
+
+        once = request_of("CreateEdge", request, replay=replay)
+        return pb.CreateEdgeResponse(edge=wire.edge(await self._writes.create_edge(principal(), write, once)))
 
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
         write = await self._parsed(write_wire.graph_write, request)
         save = self._writes.write_missing if write_wire.on_existing_skip(request.on_existing) else self._writes.write
-        return write_wire.written(await save(principal(), write, request_of("WriteGraph", request)))
+        once = request_of("WriteGraph", request, replay=lambda answer: write_wire.written(outcome(write, answer)))
+        return write_wire.written(await save(principal(), write, once))
 
     async def GetNode(self, request: pb.GetNodeRequest, context: Context) -> pb.GetNodeResponse:
         """Read a node."""
@@ -143,8 +156,12 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def UpdateNodeData(self, request: pb.UpdateNodeDataRequest, context: Context) -> pb.UpdateNodeDataResponse:
         """Change a node's data."""
         change = await self._parsed(wire.node_data_change, request)
-        node = await self._changes.update_data(principal(), change, request_of("UpdateNodeData", request))
-        return pb.UpdateNodeDataResponse(node=wire.node(node))
+
+        def response(node: Node) -> pb.UpdateNodeDataResponse:
+            return pb.UpdateNodeDataResponse(node=wire.node(node))
+
+        once = request_of("UpdateNodeData", request, replay=lambda answer: response(Node._make(answer)))
+        return response(await self._changes.update_data(principal(), change, once))
 
     async def UpdateNodeStatus(
         self, request: pb.UpdateNodeStatusRequest, context: Context
@@ -197,7 +214,9 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def AppendProgress(self, request: pb.AppendProgressRequest, context: Context) -> pb.AppendProgressResponse:
         """Append an envelope."""
         envelope = await self._parsed(progress_wire.new_envelope, request)
-        once = request_of("AppendProgress", request)
+        once = request_of(
+            "AppendProgress", request, replay=lambda answer: progress_wire.appended(Appended._make(answer))
+        )
         return progress_wire.appended(await self._timelines.append(principal(), envelope, once))
 
     async def ListProgress(self, request: pb.ListProgressRequest, context: Context) -> pb.ListProgressResponse:
@@ -289,8 +308,12 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def UpdateEdgeData(self, request: pb.UpdateEdgeDataRequest, context: Context) -> pb.UpdateEdgeDataResponse:
         """Change an edge's data."""
         change = await self._parsed(wire.edge_data_change, request)
-        edge = await self._edges.update_data(principal(), change, request_of("UpdateEdgeData", request))
-        return pb.UpdateEdgeDataResponse(edge=wire.edge(edge))
+
+        def response(edge: Edge) -> pb.UpdateEdgeDataResponse:
+            return pb.UpdateEdgeDataResponse(edge=wire.edge(edge))
+
+        once = request_of("UpdateEdgeData", request, replay=lambda answer: response(Edge._make(answer)))
+        return response(await self._edges.update_data(principal(), change, once))
 
     async def DeleteEdge(self, request: pb.DeleteEdgeRequest, context: Context) -> pb.DeleteEdgeResponse:
         """Delete an edge for good."""

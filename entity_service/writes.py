@@ -324,7 +324,11 @@ class GraphWrites:
         Raises:
             As `write`.
         """
-        (row,) = (await self.write(principal, write, request)).nodes
+        return await self.node_of(principal, write, await self.write(principal, write, request))
+
+    async def node_of(self, principal: Principal, write: GraphWrite, written: Written) -> Node:
+        """Return the node of a write of one, as it was written, whatever it is by now."""
+        (row,) = written.nodes
         return await self._node_as_written(principal, write.nodes[0], row)
 
     async def create_node_unless_there(
@@ -371,8 +375,11 @@ class GraphWrites:
         Raises:
             As `write`.
         """
-        (edge,) = write.edges
-        (row,) = (await self.write(principal, write, request)).edges
+        return await self.edge_of(principal, write, await self.write(principal, write, request))
+
+    async def edge_of(self, principal: Principal, write: GraphWrite, written: Written) -> Edge:
+        """Return the edge of a write of one, as it was written, whatever it is by now."""
+        (edge,), (row,) = write.edges, written.edges
         tenant = self._database.of(principal)
         stored = await tenant.query(
             _EDGE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": edge.data_json}, named=False

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,10 @@ from service_runtime.auth import Principal
 from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.places import Place, Shares
 from service_runtime.turns import SLICE_S, Turn, Turns, is_expensive
+
+if TYPE_CHECKING:
+    from service_runtime.replays import Replays
+    from service_runtime.requests import Request
 
 _T = TypeVar("_T")
 
@@ -44,6 +48,9 @@ class Call:
     ledger: HeldBytes | None = None  # of the process, for what else is held for the call
     is_kept: bool = False  # as a row of the audit log
     is_refused: bool = False  # its caller has the status already: nobody does any work for it
+    idempotent: Request | None = None  # the write that it is, once its servicer has read that
+    acting: Principal | None = None  # whom it acts for, if its request named a user
+    replays: Replays | None = None  # answers writes that come again
 
 
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
@@ -61,6 +68,23 @@ def principal() -> Principal:
     call = current_call.get()
     assert call is not None and call.principal is not None, "no authenticated call is under way"
     return call.principal
+
+
+def act_for(user_id: str) -> Principal:
+    """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
+    return _acting(principal().acting_for(user_id))
+
+
+def act_for_somebody(user_id: str) -> Principal:
+    """Return `act_for`, of a call about what is always a user's; see `Principal.acting_for_somebody`."""
+    return _acting(principal().acting_for_somebody(user_id))
+
+
+def _acting(acting: Principal) -> Principal:
+    call = current_call.get()
+    assert call is not None, "its principal is known"
+    call.acting = acting
+    return acting
 
 
 def credential() -> str:

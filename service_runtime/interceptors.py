@@ -38,6 +38,7 @@ from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
 from service_runtime.recent_calls import RecentCalls
+from service_runtime.replays import Replays, leaves
 from service_runtime.scopes import admit, scope_of
 from service_runtime.turns import Turn, Turns, is_expensive
 
@@ -136,6 +137,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         held: Counts the bytes of requests and answers; None: the border has a ledger of its own.
         trail: Where those of administrators are kept; None: nowhere.
         recent: Where they are counted for who looks; None: nowhere.
+        replays: Answers writes that come again; None: the servicers do.
         health_without_key: Health answers everybody.
         reflection_without_key: So does reflection.
     """
@@ -149,12 +151,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         held: HeldBytes | None = None,
         trail: AuditTrail | None = None,
         recent: RecentCalls | None = None,
+        replays: Replays | None = None,
         health_without_key: bool = True,
         reflection_without_key: bool = True,
     ) -> None:
         self._authenticator = authenticator
         self._trail = trail
         self._recent = recent
+        self._replays = replays
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self.held = held or HeldBytes(memory_limits(None, limits.shares, has_windows=False))
@@ -195,7 +199,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 unknown = Unimplemented(f"there is no RPC {method[:200]}")
                 return _refusing(unknown, partial(self._around, method, scope=None))
             around = partial(self._around, method, scope=scope_of(method))
-            wrapped = self._wrapped[method] = _wrap(handler, around, idle_s=self._stream_idle_s)
+            wrapped = self._wrapped[method] = _wrap(
+                handler, around, partial(self._answer, method), idle_s=self._stream_idle_s
+            )
         return wrapped
 
     async def call(
@@ -216,7 +222,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         around = self._around(method, context, scope=scope_of(method), unary=True, principal=caller.principal)
         async with around as call:
             call.request = request
-            response = await behaviour(request, context)
+            response = await self._answer(method, behaviour, request, context)
             if call.response is None:
                 call.response = response
         assert call.held is not None, "it was let in"
@@ -246,7 +252,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             receive=exchange.request,
         )
         async with around as call:
-            response = await behaviour(call.request, context)
+            response = await self._answer(method, behaviour, call.request, context)
             if call.response is None:
                 call.response = response
             assert call.turn is not None and call.held is not None, "it was let in"
@@ -265,6 +271,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         async with self._around(method, context, scope=None, unary=True, principal=caller.principal):
             raise error
 
+    async def _answer(
+        self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, context: object
+    ) -> Any:
+        """Let a servicer answer, or what was answered before."""
+        if self._replays is None:
+            return await behaviour(request, context)
+        return await self._replays.answer(behaviour, request, context, service=method[1:].rpartition("/")[0])
+
     @asynccontextmanager
     async def _around(
         self,
@@ -281,7 +295,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         A call that is not let in (`Call.is_refused`) has its status already when the block begins.
         """
-        call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "")
+        call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "", replays=self._replays)
         remaining_s = context.time_remaining()
         if remaining_s is None and unary:
             remaining_s = UNARY_TIMEOUT_S
@@ -390,7 +404,7 @@ class _CallFromElsewhere:
 
 def _error_for(raised: BaseException, call: Call) -> ContextKeepError:
     """Return the error that the caller is told; what is not ours stays in the log."""
-    failures = _leaves(raised)
+    failures = leaves(raised)
     # Tasks may fail together, as when Postgres goes away: the first of them is told, unless one is a fault of ours.
     if all(isinstance(one, ContextKeepError | TimeoutError) for one in failures):
         first = failures[0]
@@ -415,13 +429,6 @@ async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
         aborted.__traceback__ = aborted.__context__ = None
     except grpc.aio.InternalError as gone:
         raise asyncio.CancelledError from gone
-
-
-def _leaves(raised: BaseException) -> list[BaseException]:
-    """Return what a TaskGroup wraps, at any depth: it does so even with a single failure."""
-    if isinstance(raised, BaseExceptionGroup):
-        return [leaf for one in raised.exceptions for leaf in _leaves(one)]
-    return [raised]
 
 
 def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float, context: Context) -> None:
@@ -449,12 +456,15 @@ def malformed() -> InvalidArgument:
     return InvalidArgument("the request is not a protobuf message of its type", field="request")
 
 
-def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Handler:
+def _wrap(
+    handler: Handler, around: Callable[..., Any], answered: Callable[..., Awaitable[Any]], *, idle_s: float
+) -> Handler:
     """Return a handler of the same kind whose behaviour runs inside `around`.
 
     Args:
         handler: Of a method.
         around: Sets a call up, and ends it.
+        answered: Lets a behaviour with one response answer.
         idle_s: How long the caller of a stream may neither send nor read.
     """
     serialize: Callable[[Any], bytes] = handler.response_serializer
@@ -472,7 +482,7 @@ def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Han
             if call.is_refused:
                 return b""
             call.request = parsed(data)
-            response = await handler.unary_unary(call.request, context)
+            response = await answered(handler.unary_unary, call.request, context)
             if call.response is None:
                 call.response = response
             answer = serialize(response)
@@ -495,7 +505,8 @@ def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Han
         async with around(context, unary=False) as call:
             if call.is_refused:
                 return b""
-            call.response = await handler.stream_unary(_parsed_stream(call, requests, context, parsed, idle_s), context)
+            coming = _parsed_stream(call, requests, context, parsed, idle_s)
+            call.response = await answered(handler.stream_unary, coming, context)
             answer = serialize(call.response)
             _hold_until_read(call, context, len(answer) * _ANSWER_COPIES)
             return answer

@@ -1,39 +1,67 @@
-"""Request ids: a repeated write answers as the first time and writes nothing.
+"""Idempotency keys: a repeated write answers as the first time and writes nothing.
 
 Each service has a table `request`. A write claims its id there, in its own transaction: a concurrent twin waits
-on the key until the first is committed or gone. What is kept of the answer is what cannot be told from the
-request again (ids, times, versions), as JSON.
+on the key until the first is committed or gone. What the row keeps of the answer is either what the request does not
+say again (ids, times, versions), and `Request.replay` makes the response of it; or it is the whole response, which
+`Replays` adds after the write. An erasure leaves the row without an answer, so that the replay is ERASED.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from dataclasses import dataclass
+import zlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
-from contextkeep.errors import RequestIdReused
+from contextkeep.errors import Erased, RequestIdReused
+from service_runtime.calls import current_call
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
-from service_runtime.postgres import Row, Tenant, Transaction
+from service_runtime.postgres import Across, Row, Tenant, Transaction
 
 KEPT = timedelta(hours=24)
 FIELD = "request_id"
+RESPONSE = "response"  # the key of an answer with the whole response, as `packed`
+
+# What an erasure leaves of a row: a repeat finds that there was an answer, and nothing of it.
+ERASED = """answer = '{"erased": true}', fingerprint = '', subject = NULL"""
+
+_COMPRESSION = 1  # most responses are small
+
+Replay = Callable[[Any], Any | Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A write that must happen once."""
+    """A write that must happen once.
+
+    Attributes:
+        replay: Makes the response of the stored answer, without the object. None: it is the one that was kept.
+        is_kept: The whole response is kept, which costs another statement: writes on a hot path have a `replay`.
+            If there is neither, the rules answer a repeat by themselves, whatever has become of the object.
+        conceals: Fields of the response that are not kept: secrets, and texts that may be forgotten.
+    """
 
     request_id: UUID
     rpc: str
     fingerprint: bytes  # sha256 of the request without its id
+    replay: Replay | None = field(default=None, compare=False, repr=False)
+    is_kept: bool = field(default=False, compare=False)
+    conceals: tuple[str, ...] = field(default=(), compare=False)
 
     def key(self, bounds: str) -> UUID:
         """Return what the table knows the request by: for callers with other bounds it is another request."""
         return uuid5(self.request_id, bounds) if bounds else self.request_id
+
+
+class AnsweredBefore(Exception):
+    """The call was answered before, and its whole response is stored: `Replays` gives it, nobody else catches it."""
 
 
 class RequestMessage(Protocol):
@@ -44,16 +72,39 @@ class RequestMessage(Protocol):
     def SerializeToString(self, *, deterministic: bool) -> bytes: ...  # noqa: D102, N802
 
 
-def request_of(rpc: str, message: RequestMessage) -> Request | None:
-    """Return what makes the call of `message` happen once, or None if it carries no request id.
+def request_of(
+    rpc: str,
+    message: RequestMessage,
+    *,
+    replay: Replay | None = None,
+    is_kept: bool | None = None,
+    conceals: tuple[str, ...] = (),
+) -> Request | None:
+    """Return the idempotency key of the call of `message`, or None if it carries no request id.
+
+    Args:
+        rpc: Its name.
+        message: Of which nothing changes any more.
+        replay: See `Request`.
+        is_kept: See `Request`. None: if there is no `replay`.
+        conceals: See `Request`.
 
     Raises:
         InvalidArgument: the id is not a UUID.
     """
     if not message.request_id:
         return None
-    request_id = parse_id(FIELD, message.request_id)
-    return Request(request_id=request_id, rpc=rpc, fingerprint=fingerprint(message))
+    request = Request(
+        request_id=parse_id(FIELD, message.request_id),
+        rpc=rpc,
+        fingerprint=fingerprint(message),
+        replay=replay,
+        is_kept=replay is None if is_kept is None else is_kept,
+        conceals=conceals,
+    )
+    if call := current_call.get():
+        call.idempotent = request
+    return request
 
 
 def fingerprint(message: RequestMessage) -> bytes:
@@ -67,18 +118,45 @@ def fingerprint(message: RequestMessage) -> bytes:
 
 
 class Requests:
-    """The table `request` of one schema."""
+    """The table `request` of one schema.
 
-    def __init__(self, schema: str) -> None:
+    Args:
+        schema: Which.
+        erasures: The table with the contexts that are erased: an answer about one of them is gone, though its row may
+            still wait to be blanked. Empty: there are no contexts.
+    """
+
+    def __init__(self, schema: str, *, erasures: str = "") -> None:
+        is_gone = (
+            f"""EXISTS (
+                SELECT FROM {erasures} e WHERE e.tenant_id = r.tenant_id AND e.context_id = r.about_id
+            )"""
+            if erasures
+            else "false"
+        )
         self._claim = f"""
             INSERT INTO {schema}.request (tenant_id, request_id, rpc, fingerprint, answer)
             VALUES (%s, %s, %s, %s, 'null') ON CONFLICT (tenant_id, request_id) DO NOTHING RETURNING request_id
         """  # noqa: S608 - the schema is a constant of the service
+        # The bounds may have many users: what was answered to one of them is nobody else's.
         self._read = f"""
-            SELECT rpc, fingerprint, answer FROM {schema}.request WHERE tenant_id = %s AND request_id = %s
+            SELECT r.rpc, r.fingerprint, r.answer,
+                coalesce(r.subject = current_setting('app.subject', true), true) AS is_own, {is_gone} AS is_gone
+            FROM {schema}.request r WHERE r.tenant_id = %s AND r.request_id = %s
         """  # noqa: S608
+        self._read_stored = Across(
+            sql=self._read, contexts=True, why="an answer is read by its key; whether its context is erased says that"
+        )
         self._answer = f"""
             UPDATE {schema}.request SET answer = %s WHERE tenant_id = %s AND request_id = %s
+        """  # noqa: S608
+        self._answer_about = f"""
+            UPDATE {schema}.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s
+        """  # noqa: S608
+        self._keep = f"""
+            UPDATE {schema}.request SET answer = answer || %s
+            WHERE tenant_id = %s AND request_id = %s AND rpc = %s AND fingerprint = %s
+                AND jsonb_typeof(answer) = 'object' AND NOT answer ? '{RESPONSE}'
         """  # noqa: S608
         self._sweep = f"""
             DELETE FROM {schema}.request WHERE tenant_id = %s AND created_at < now() - %s
@@ -92,36 +170,83 @@ class Requests:
 
         Raises:
             RequestIdReused: it was used with other content or for another RPC.
+            Erased: it was answered, and what it was about is erased since.
+            AnsweredBefore: the whole response is stored.
         """
         tenant_id = transaction.tenant_id
         key = (tenant_id, request.key(transaction.bounds))
         if await transaction.query(self._claim, (*key, request.rpc, request.fingerprint)):
             return None
         # A statement of its own: it sees what the twin committed while we waited.
-        return _same(request, await transaction.query(self._read, key))
+        return _answer_of(request, await transaction.query(self._read, key))
 
-    async def answer(self, transaction: Transaction, request: Request, answer: object) -> None:
-        """Store the answer of a claimed id: JSON, not null."""
-        key = request.key(transaction.bounds)
-        await transaction.query(self._answer, (Jsonb(answer), transaction.tenant_id, key))
+    async def answer(
+        self, transaction: Transaction, request: Request, answer: object, *, about_id: UUID | None = None
+    ) -> None:
+        """Store the answer of a claimed id: JSON, not null; an object, if the whole response is added to it.
+
+        Args:
+            transaction: Which claimed it.
+            request: Its id.
+            answer: To store.
+            about_id: The context, or the scope of a user's memories, with which the answer is erased.
+        """
+        key = (transaction.tenant_id, request.key(transaction.bounds))
+        if about_id is None:
+            await transaction.query(self._answer, (Jsonb(answer), *key))
+        else:
+            await transaction.query(self._answer_about, (Jsonb(answer), about_id, *key))
 
     async def answered(self, tenant: Tenant, request: Request) -> Any:
         """Return the answer of an id without claiming it, or None: for writes that begin long before their transaction.
 
         Raises:
-            RequestIdReused: as `claim`.
+            RequestIdReused, Erased, AnsweredBefore: as `claim`.
         """
-        rows = await tenant.query(self._read, (tenant.tenant_id, request.key(tenant.bounds)))
-        return _same(request, rows) if rows else None
+        rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
+        return _answer_of(request, rows) if rows else None
+
+    async def stored(self, tenant: Tenant, request: Request) -> Any:
+        """Return the answer of an id, with the whole response if it was kept; None: it was not answered.
+
+        Raises:
+            RequestIdReused, Erased: as `claim`.
+        """
+        rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
+        return _stored(request, rows) if rows else None
+
+    async def keep(self, tenant: Tenant, request: Request, response: bytes) -> None:
+        """Add the whole response to the stored answer, if it has none yet."""
+        packed = await beside_the_loop(len(response), _packed, response)
+        key = (tenant.tenant_id, request.key(tenant.bounds))
+        await tenant.query(self._keep, (Jsonb({RESPONSE: packed}), *key, request.rpc, request.fingerprint))
 
     async def sweep(self, tenant: Tenant) -> None:
         """Forget what is older than `KEPT`."""
         await tenant.query(self._sweep, (tenant.tenant_id, KEPT))
 
 
-def _same(request: Request, rows: list[Row]) -> Any:
+def unpacked(packed: str) -> bytes:
+    """Return a response as it was serialized."""
+    return zlib.decompress(base64.b64decode(packed))
+
+
+def _packed(response: bytes) -> str:
+    return base64.b64encode(zlib.compress(response, _COMPRESSION)).decode()
+
+
+def _answer_of(request: Request, rows: list[Row]) -> Any:
+    answer = _stored(request, rows)
+    if isinstance(answer, dict) and RESPONSE in answer:
+        raise AnsweredBefore
+    return answer
+
+
+def _stored(request: Request, rows: list[Row]) -> Any:
     (row,) = rows
-    if (row.rpc, bytes(row.fingerprint)) != (request.rpc, request.fingerprint):
+    if row.is_gone or (isinstance(row.answer, dict) and row.answer.get("erased") is True):
+        raise Erased("the request was answered, and what it was about is erased", request_id=request.request_id)
+    if not row.is_own or (row.rpc, bytes(row.fingerprint)) != (request.rpc, request.fingerprint):
         raise RequestIdReused(
             "the request id was used before with other content", field=FIELD, request_id=request.request_id
         )

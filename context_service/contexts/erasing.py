@@ -27,7 +27,7 @@ from service_runtime.auth import Principal
 from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant
-from service_runtime.requests import Request, Requests
+from service_runtime.requests import ERASED, Request, Requests
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasing")
@@ -71,6 +71,7 @@ OF_SUBJECTS = (
     "context.erasure",
 )
 
+BLANK_ANSWER = f"UPDATE context.request SET about_id = NULL, {ERASED}"  # noqa: S608 - a constant
 _RECEIPT = """
     erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
     vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, artifacts_removed,
@@ -126,9 +127,9 @@ _BEGIN_SQL = _marking(
     erasure_id=f"CASE WHEN {_THIS} THEN %(erasure_id)s::uuid ELSE gen_random_uuid() END",
     answers=_THIS,
     beside=""", answered AS (
-            INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
+            INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer, subject)
             SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
-                jsonb_build_object('erasure_id', erasure_id)
+                jsonb_build_object('erasure_id', erasure_id), %(subject)s
             FROM receipt
             WHERE %(request_key)s::uuid IS NOT NULL AND context_id = %(context_id)s
         )""",
@@ -232,7 +233,14 @@ _REMOVE_MESSAGES = _of_all(f"""
 
 
 def _removing(
-    table: str, whose: str, counter: str, *, size_bytes: str = "0", returning: str = "true", beside: str = ""
+    table: str,
+    whose: str,
+    counter: str,
+    *,
+    size_bytes: str = "0",
+    returning: str = "true",
+    beside: str = "",
+    remove: str = "",
 ) -> Across:
     """Return the step that removes what another table has of a context.
 
@@ -243,6 +251,7 @@ def _removing(
         size_bytes: Of a row, where rows may be large.
         returning: What `beside` needs of the rows.
         beside: What is done with those, which are `gone`, besides.
+        remove: Takes the rows away; empty: deletes them.
     """
     return _of_all(f"""
         WITH mine AS ({_MINE}), found AS MATERIALIZED (
@@ -259,7 +268,7 @@ def _removing(
             ) counted
             WHERE bytes_upto <= %(bytes)s OR place = 1
         ), gone AS (
-            DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT row_at FROM found))
+            {remove or f"DELETE FROM {table}"} WHERE ctid = ANY (ARRAY(SELECT row_at FROM found))
             RETURNING {returning}
         ){beside}
         UPDATE context.erasure e SET {counter} = e.{counter} + (SELECT count(*) FROM gone)
@@ -317,7 +326,8 @@ _REMOVE_CHECKPOINTS = _removing(
     size_bytes="pg_column_size(t.state_pieces) + pg_column_size(t.tallies)",
 )
 _REMOVE_FORKS = _removing("context.window_fork", "context_id", "window_steps_removed")
-_REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
+# A repeat of a call that was answered is told so, as long as answers are kept.
+_REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed", remove=BLANK_ANSWER)
 _STEPS = (
     _REMOVE_MESSAGES,
     _REMOVE_ARTIFACTS,
@@ -364,7 +374,7 @@ _FINISH = _of_all(f"""
 _FORGET_RECEIPTS = _of_all("DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s")
 
 # Of what is a user's and no context's.
-_REMOVE_ANSWERS_ABOUT = _of_all("DELETE FROM context.request WHERE tenant_id = %s AND about_id = %s")
+_REMOVE_ANSWERS_ABOUT = _of_all(f"{BLANK_ANSWER} WHERE tenant_id = %s AND about_id = %s")
 
 _COUNT_UNFINISHED = _of_all("""
     SELECT count(*) AS unfinished FROM context.erasure
@@ -458,6 +468,7 @@ class Erasing:
             "request_key": request and request.key(door.bounds),
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
+            "subject": f"={principal.user_id}",
         }
         sees_all = principal.sees_all_users
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -32,6 +32,7 @@ from context_service.tokens import TokenCounter
 from contextkeep.errors import (
     Aborted,
     ContextClosed,
+    ContextKeepError,
     ContextNotFound,
     InvalidArgument,
     InvalidPageToken,
@@ -153,10 +154,6 @@ class Messaging:
         new = await self._prepared(messages, sizes=sizes, paths=paths)
         records = records_of(messages)
         asks_task = not target.context_id and not target.only and any(said.task_id for said in messages)
-        if (records or asks_task) and request:  # a record, or a task, may be gone since it was answered
-            door = self._log.of(principal, target.context_id or new_id())
-            if answer := await self._requests.answered(door, request):
-                return await self._still_there(_written(answer), principal)
         await self._check_records(records, principal)
         if asks_task:
             target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
@@ -211,7 +208,7 @@ class Messaging:
                 return Written(context_id=context_id, messages=sent, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
-                    return await self._answered(self._log.of(principal, context_id), request, principal)
+                    return await self._answered(self._log.of(principal, context_id), request)
                 if error.taken is not Taken.ONLY or not target.only:
                     raise
                 # Somebody was first; or the one that was is past its time, and gives the id away.
@@ -240,18 +237,16 @@ class Messaging:
                         known = await self._known(context_id, messages, principal)
                         if len(known) == len(messages):
                             continue
-                        return await self._answered_before(context_id, request, principal, refused=error)
+                        raise await self._refused_by_task(context_id, principal, error) from None
                     except AlreadyThere as error:
                         if error.taken is Taken.REQUEST and request:
-                            return await self._answered(self._log.of(principal, context_id), request, principal)
+                            return await self._answered(self._log.of(principal, context_id), request)
                         known = await self._known(context_id, messages, principal)
                         continue
                     if not sent:
                         # Refused; but what was written before it was closed, is.
                         known = await self._known(context_id, messages, principal)
                         if len(known) < len(messages):
-                            if request:  # whatever it names now: what it named first counts
-                                await self._requests.answered(self._log.of(principal, context_id), request)
                             raise await self._refusal(context_id, principal)
                 else:
                     sent = []
@@ -259,21 +254,14 @@ class Messaging:
                 return Written(context_id=context_id, messages=[*before, *sent], created=False)
         raise Aborted("others write the same messages; try again")
 
-    async def _answered_before(
-        self, context_id: UUID, request: Request | None, principal: Principal, *, refused: TaskNotFound | TaskEnded
-    ) -> Written:
-        """Return what a call was answered that comes again, though a task that it names would refuse it now.
-
-        Raises:
-            ContextNotFound, ContextClosed: what is wrong with the context comes first.
-            TaskNotFound, TaskEnded: it was not answered before.
-        """
-        if request and (answer := await self._requests.answered(self._log.of(principal, context_id), request)):
-            return await self._still_there(_written(answer), principal)
+    async def _refused_by_task(
+        self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded
+    ) -> ContextKeepError:
+        """Return what is wrong with the context, which comes first, or with a task that a message names."""
         context = await self._log.read(context_id, principal=principal.without_admin())
         if context is None or context.closed_at:
-            raise await self._refusal(context_id, principal)
-        raise refused
+            return await self._refusal(context_id, principal)
+        return error
 
     async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
         """Return those of the messages that are in the log.
@@ -288,17 +276,11 @@ class Messaging:
                 raise MessageExists("the message id is that of a message with other content", message_id=message_id)
         return known
 
-    async def _answered(self, tenant: Tenant, request: Request, principal: Principal) -> Written:
+    async def _answered(self, tenant: Tenant, request: Request) -> Written:
         answer = await self._requests.answered(tenant, request)
-        if answer is None:  # forgotten just now: a day after it was given, or with its context
+        if answer is None:  # forgotten just now: a day after it was given
             raise Aborted("the request was answered long ago")
-        return await self._still_there(_written(answer), principal)
-
-    async def _still_there(self, written: Written, principal: Principal) -> Written:
-        """Return what was answered before, unless the context is gone since."""
-        if not await self._log.read(written.context_id, principal=principal):
-            raise not_found(written.context_id)
-        return written
+        return written_before(answer)
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=principal.without_admin()):
@@ -504,7 +486,7 @@ class Messaging:
                 return context
             changed = await change(transaction, context)
             if request:
-                await self._requests.answer(transaction, request, {"changed": True})
+                await self._requests.answer(transaction, request, {"changed": True}, about_id=context_id)
             return changed
 
         async with self._order.turn((principal.tenant_id, context_id)):
@@ -536,7 +518,7 @@ class Messaging:
                     raise MessageNotFound("the context has no such message", message_id=message_id)
             retracted = len(await self._log.retract(transaction, context_id, wanted))
             if request:
-                await self._requests.answer(transaction, request, {"retracted": retracted})
+                await self._requests.answer(transaction, request, {"retracted": retracted}, about_id=context_id)
             return retracted
 
         async with self._order.turn((principal.tenant_id, context_id)):
@@ -596,7 +578,7 @@ def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
     return sorted(map(UUID, named))
 
 
-def _written(answer: dict[str, Any]) -> Written:
+def written_before(answer: Mapping[str, Any]) -> Written:
     """Return what was written when a request came first."""
     messages = [
         Sent(message_id=message_id, seq=seq, created_at=_utc(created_at), tokens=tokens)

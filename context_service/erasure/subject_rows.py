@@ -7,8 +7,9 @@ whatever is killed. What belongs to no context is found by reading its table onc
 
 from __future__ import annotations
 
-from context_service.contexts.erasing import OF_SUBJECTS
+from context_service.contexts.erasing import BLANK_ANSWER, OF_SUBJECTS
 from service_runtime.postgres import Across
+from service_runtime.requests import RESPONSE
 
 WHY = "nobody called for it: a subject is erased with all that is the subject's, and nothing of it comes back"
 
@@ -129,8 +130,13 @@ REMOVE_OWNED["context.import"] = _counting(
     "context.import",
 )
 REMOVE_ANSWERS = _counting(
-    f"DELETE FROM context.request WHERE {_PAGES} AND subject = '=' || %(subject)s",  # noqa: S608
+    f"{BLANK_ANSWER} WHERE {_PAGES} AND subject = '=' || %(subject)s",
     "context.request",
+)
+# Whole responses of administrators' calls that may name the subject; the rules know the rest of the answer.
+FORGET_RESPONSES = of_all(
+    f"UPDATE context.request SET answer = answer - '{RESPONSE}'"  # noqa: S608
+    f" WHERE {_PAGES} AND rpc IN ('PutAgent', 'PutHold') AND answer ? '{RESPONSE}'"
 )
 
 FIND_RECORDS = f"SELECT id FROM context.wm_record WHERE {_PAGES} AND owner_user_id = %(subject)s"  # noqa: S608

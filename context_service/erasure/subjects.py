@@ -376,6 +376,7 @@ class _Erasing:
         await self._contexts.erase_scopes_of(self._tenant, self._subject)
         await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
         await self._read("context.request", rows.REMOVE_ANSWERS)
+        await self._read("context.request", rows.FORGET_RESPONSES)
 
     async def _of_pages(self) -> None:
         async def count(transaction: Transaction, pages: int) -> None:

@@ -215,6 +215,7 @@ class Memories:
         """Remove a memory with its passages, in its turn."""
         await self._rows.take_turn(transaction, whose(memory), more=-1)
         await self._rows.delete(transaction, memory.memory_id)
+        await self._rows.forget_answers(transaction, memory.owner_user_id, memory.memory_id)
         scope = scope_of(transaction.tenant_id, memory.owner_user_id)
         await self._passages.remove_documents(transaction, scope, [memory.seq])
 

@@ -25,6 +25,7 @@ from context_service.knowledge.model import (
 )
 from context_service.retrieval.passages import MEMORY, Scope
 from service_runtime.postgres import Row, Tenant, Transaction
+from service_runtime.requests import ERASED
 
 SEQ_MAX = 2**63 - 1
 
@@ -185,6 +186,11 @@ WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s AND m.
 """
 
 _ANSWER = "UPDATE context.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s"
+# The answer to a correction has the text as it was then, which the repeat does not say again.
+_FORGET_ANSWERS = f"""
+UPDATE context.request SET {ERASED}
+WHERE tenant_id = %s AND about_id = %s AND rpc = 'UpdateMemory' AND answer ->> 'memory_id' = %s
+"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +322,11 @@ class MemoryRows:
         """Store the answer of a claimed request; it goes with the user's memories."""
         scope_id = scope_of(transaction.tenant_id, user_id).id
         await transaction.query(_ANSWER, (Jsonb(answer), scope_id, transaction.tenant_id, request_key))
+
+    async def forget_answers(self, transaction: Transaction, user_id: str, memory_id: UUID) -> None:
+        """Forget the answers that have texts of a memory."""
+        scope_id = scope_of(transaction.tenant_id, user_id).id
+        await transaction.query(_FORGET_ANSWERS, (transaction.tenant_id, scope_id, str(memory_id)))
 
     def _of(self, door: Tenant | Transaction, user_id: str) -> dict[str, object]:
         return {

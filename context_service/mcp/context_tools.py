@@ -12,7 +12,7 @@ from context_service.mcp.tool import ARGUMENTS, Arguments, PageSize, PageToken, 
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.message_pb2 import ChatMessage
 from contextkeep.errors import InvalidArgument, MessageNotFound
-from service_runtime import calls
+from service_runtime import calls, replays
 
 Role = Literal["user", "assistant", "system", "tool"]
 Kind = Literal["text", "data", "tool_call", "tool_result", "file", "record", "artifact"]
@@ -193,7 +193,7 @@ async def send(use: Use, asked: SendArguments) -> Document:
         request_id=asked.request_id,
     )
     calls.comes_down_to(request)
-    sent = await use.services.contexts.SendMessage(request, None)
+    sent = await replays.answered("contextkeep.context.v1.Contexts", use.services.contexts.SendMessage, request)
     calls.comes_down_to(request, sent)
     return await plain(sent)
 

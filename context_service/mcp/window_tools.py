@@ -14,7 +14,7 @@ from context_service.mcp.tool import Arguments, PageSize, PageToken, Tool, Use
 from context_service.windows.patches import CHANGES_MAX
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2
-from service_runtime import calls
+from service_runtime import calls, replays
 from service_runtime.documents import beside_the_loop
 
 WindowId = Annotated[str, Field(description="Id of the window.")]
@@ -171,7 +171,7 @@ async def update_state(use: Use, asked: StateArguments) -> Document:
         request_id=asked.request_id,
     )
     calls.comes_down_to(request)
-    answered = await use.services.windows.PatchState(request, None)
+    answered = await replays.answered("contextkeep.context.v1.ContextWindows", use.services.windows.PatchState, request)
     calls.comes_down_to(request, answered)
     return {"changed_count": answered.changed_count}
 

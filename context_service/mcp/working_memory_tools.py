@@ -16,7 +16,7 @@ from context_service.mcp.tool import ARGUMENTS, Archived, Arguments, EntityId, P
 from context_service.working_memory.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime import calls
+from service_runtime import calls, replays
 from service_runtime.pages import decode_token, encode_token
 
 _TEXT = "text/plain"
@@ -273,7 +273,7 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
             yield pb.UploadBlobRequest(chunk=content[start : start + _CHUNK_BYTES])
 
     calls.comes_down_to(header)
-    stored = await use.services.memory.UploadBlob(messages(), None)
+    stored = await replays.answered("contextkeep.context.v1.WorkingMemory", use.services.memory.UploadBlob, messages())
     calls.comes_down_to(header, stored)
     stored.ClearField("record")
     return await plain(stored)

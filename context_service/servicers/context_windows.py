@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from google.protobuf.message import Message
 
@@ -50,9 +51,10 @@ from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator
+from service_runtime.given_keys import IssuedKey
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.requests import RESPONSE, request_of, unpacked
 
 _FORMATS = {
     Format.OPENAI: chat_history_pb2.MESSAGE_FORMAT_OPENAI,
@@ -178,7 +180,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             request.text,
             request.ref,
             principal=principal_of(request.subject_user_id),
-            request=request_of("Pin", request),
+            request=request_of("Pin", request, replay=lambda answer: pb.PinResponse(**_without_window(answer))),
         )
         return pb.PinResponse(pin_id=str(pin_id), pins_tokens=pins_tokens)
 
@@ -188,7 +190,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id),
             parse_id("pin_id", request.pin_id),
             principal=principal_of(request.subject_user_id),
-            request=request_of("Unpin", request),
+            request=request_of("Unpin", request, replay=lambda answer: pb.UnpinResponse(**_without_window(answer))),
         )
         return pb.UnpinResponse(pins_tokens=pins_tokens)
 
@@ -237,7 +239,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             [Said(section=one.section, key=one.key, text=one.text, value=one.value) for one in request.set],
             [Said(section=one.section, key=one.key, text=one.text) for one in request.remove],
             principal=principal_of(request.subject_user_id),
-            request=request_of("PatchState", request),
+            request=request_of(
+                "PatchState", request, replay=lambda answer: pb.PatchStateResponse(**_without_window(answer))
+            ),
         )
         return pb.PatchStateResponse(changed_count=changed_count)
 
@@ -338,6 +342,15 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Fork a window."""
         if request.inherits not in _INHERITS:
             raise InvalidArgument("inherits is none that is known", field="inherits")
+        principal = principal_of(request.subject_user_id)
+        lifetime = lifetime_of("key_ttl_s", request.key_ttl_s)
+
+        async def replay(answer: dict[str, Any]) -> pb.ForkWindowResponse:
+            """Return the fork, and another key: nobody can read the first one again."""
+            response = pb.ForkWindowResponse.FromString(unpacked(answer[RESPONSE]))
+            key = await self._forks.key_again(UUID(response.window.context_id), principal, lifetime)
+            return _forked(response, key)
+
         forked = await self._forks.fork(
             parse_id("window_id", request.window_id),
             Task(
@@ -348,17 +361,11 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 system_prompt=request.system_prompt if request.HasField("system_prompt") else None,
                 tools_json=request.tools_json if request.HasField("tools_json") else None,
             ),
-            lifetime=lifetime_of("key_ttl_s", request.key_ttl_s),
-            principal=principal_of(request.subject_user_id),
-            request=request_of("ForkWindow", request),
+            lifetime=lifetime,
+            principal=principal,
+            request=request_of("ForkWindow", request, replay=replay, is_kept=True, conceals=("key", "key_expires_at")),
         )
-        key = forked.key
-        return pb.ForkWindowResponse(
-            window=_window(forked.window),
-            ref=fork_ref(forked.number),
-            key=key.key if key else "",
-            key_expires_at=wire.timestamp(key.expires_at) if key else None,
-        )
+        return _forked(pb.ForkWindowResponse(window=_window(forked.window), ref=fork_ref(forked.number)), forked.key)
 
     async def MergeWindow(self, request: pb.MergeWindowRequest, context: object) -> pb.MergeWindowResponse:
         """Bring back what came of a fork."""
@@ -472,13 +479,11 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 output_tokens=request.output_tokens,
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of("RecordUsage", request),
+            request=request_of(
+                "RecordUsage", request, replay=lambda answer: pb.RecordUsageResponse(**answer["learned"])
+            ),
         )
-        return pb.RecordUsageResponse(
-            token_factor=learned.token_factor,
-            typical_factor=learned.typical_factor,
-            is_clamped=learned.is_clamped,
-        )
+        return pb.RecordUsageResponse(**asdict(learned))
 
     async def RecordOutcome(self, request: pb.RecordOutcomeRequest, context: object) -> pb.RecordOutcomeResponse:
         """Keep how steps ended."""
@@ -514,6 +519,18 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )
         return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
+
+
+def _without_window(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a response that are stored, without the window that the answer is of."""
+    return {name: value for name, value in answer.items() if name != "window_id"}
+
+
+def _forked(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:
+    if key:
+        response.key = key.key
+        response.key_expires_at.CopyFrom(wire.timestamp(key.expires_at))
+    return response
 
 
 def _fork(fork: Fork) -> pb.WindowFork:

@@ -9,7 +9,7 @@ from uuid import UUID
 from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
-from context_service.contexts.messaging import Messaging, Target, Written
+from context_service.contexts.messaging import Messaging, Target, Written, written_before
 from context_service.contexts.model import ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.recall import (
     ITEMS_DEFAULT,
@@ -72,15 +72,23 @@ class ContextsServicer(TasksServicer):
                 raise InvalidArgument("a standalone message is in no context", field="standalone")
             await self._messaging.check(said, path="message", principal=principal)
             return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=said.redacted))
+
+        async def response(written: Written) -> pb.SendMessageResponse:
+            (sent,) = _sent(written, [said])
+            response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
+            if asked and (request.HasField("recall") or not written.created):
+                until = _until(asked, written.messages[0].seq - 1)
+                response.recall.CopyFrom(await self._recalled_behind(written.context_id, until, principal))
+            return response
+
         written = await self._messaging.send(
-            target, [said], paths=["message"], principal=principal, request=request_of("SendMessage", request)
+            target,
+            [said],
+            paths=["message"],
+            principal=principal,
+            request=request_of("SendMessage", request, replay=lambda answer: response(written_before(answer))),
         )
-        (sent,) = _sent(written, [said])
-        response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
-        if asked and (request.HasField("recall") or not written.created):
-            asked = _until(asked, written.messages[0].seq - 1)
-            response.recall.CopyFrom(await self._recalled_behind(written.context_id, asked, principal))
-        return response
+        return await response(written)
 
     async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
         """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
@@ -95,16 +103,20 @@ class ContextsServicer(TasksServicer):
         principal = principal_of(request.subject_user_id)
         sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
         said = await messages_of(sent)
+
+        def response(written: Written) -> pb.AppendMessagesResponse:
+            return pb.AppendMessagesResponse(
+                context_id=str(written.context_id), messages=_sent(written, said), created=written.created
+            )
+
         written = await self._messaging.send(
             _target(request),
             said,
             paths=list(sent),
             principal=principal,
-            request=request_of("AppendMessages", request),
+            request=request_of("AppendMessages", request, replay=lambda answer: response(written_before(answer))),
         )
-        return pb.AppendMessagesResponse(
-            context_id=str(written.context_id), messages=_sent(written, said), created=written.created
-        )
+        return response(written)
 
     async def Recall(self, request: pb.RecallRequest, context: object) -> pb.RecallResponse:
         """Find what matters to a text."""
@@ -221,7 +233,11 @@ class ContextsServicer(TasksServicer):
             parse_id("context_id", request.context_id),
             request.message_ids,
             principal=principal_of(request.subject_user_id),
-            request=request_of("RetractMessages", request),
+            request=request_of(
+                "RetractMessages",
+                request,
+                replay=lambda answer: pb.RetractMessagesResponse(retracted_count=answer["retracted"]),
+            ),
         )
         return pb.RetractMessagesResponse(retracted_count=count)
 
@@ -282,7 +298,7 @@ class ContextsServicer(TasksServicer):
             parse_id("context_id", request.context_id),
             principal=principal_of(request.subject_user_id),
             now=request.now,
-            request=request_of("DeleteContext", request),
+            request=request_of("DeleteContext", request, is_kept=False),
         )
         return pb.DeleteContextResponse(erasure=_erasure(erasure))
 

@@ -31,7 +31,7 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
 
     async def Erase(self, request: pb.EraseRequest, context: object) -> pb.EraseResponse:
         """Begin to erase a subject."""
-        once = request_of("Erase", request)
+        once = request_of("Erase", request, is_kept=False)
         erasure = await self._subjects.erase(request.subject, principal=calls.principal(), request=once)
         return pb.EraseResponse(erasure=_erasure(erasure))
 

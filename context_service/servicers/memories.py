@@ -21,7 +21,7 @@ from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.requests import RESPONSE, request_of, unpacked
 
 _KINDS = {
     MemoryKind.FACT: pb.MEMORY_KIND_FACT,
@@ -45,10 +45,28 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def RetainMemory(self, request: pb.RetainMemoryRequest, context: object) -> pb.RetainMemoryResponse:
         """Keep a statement."""
+
+        def replay(answer: dict[str, str]) -> pb.RetainMemoryResponse:
+            response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
+            said = request.memory
+            response.memory.text, response.memory.key = said.text, said.key
+            if said.HasField("experience"):
+                response.memory.experience.CopyFrom(said.experience)
+            if said.HasField("source"):
+                response.memory.sources.append(said.source)
+            return response
+
         memory = await self._memories.retain(
             _input(request.memory),
             principal=somebody_of(request.subject_user_id),
-            request=request_of("RetainMemory", request),
+            # What a user lets be forgotten is not kept for a repeat, which says it itself.
+            request=request_of(
+                "RetainMemory",
+                request,
+                replay=replay,
+                is_kept=True,
+                conceals=("memory.text", "memory.key", "memory.experience", "memory.sources"),
+            ),
         )
         return pb.RetainMemoryResponse(memory=_memory(memory))
 

@@ -24,7 +24,7 @@ _KEY_TTL_S = 3600  # of a key of a context, if the caller does not say
 
 def principal_of(subject_user_id: str) -> Principal:
     """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
-    return calls.principal().acting_for(subject_user_id)
+    return calls.act_for(subject_user_id)
 
 
 async def check_same_caller(callers: Authenticator) -> None:
@@ -52,7 +52,7 @@ def lifetime_of(field: str, ttl_s: int) -> timedelta:
 
 def somebody_of(subject_user_id: str) -> Principal:
     """Return `principal_of`, of a call about what is always a user's; see `Principal.acting_for_somebody`."""
-    return calls.principal().acting_for_somebody(subject_user_id)
+    return calls.act_for_somebody(subject_user_id)
 
 
 async def messages_of(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:

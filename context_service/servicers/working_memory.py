@@ -14,19 +14,19 @@ from context_service.servicers import wire
 from context_service.servicers.finding import Finders, FindingServicer
 from context_service.servicers.records_wire import optional_id, record_filter, record_message
 from context_service.working_memory.actions import Action
-from context_service.working_memory.fields import RecordFilter, RecordInput
+from context_service.working_memory.fields import CONTENTS, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
-from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.memory import WorkingMemory, record_before, with_content
 from context_service.working_memory.record import Record
 from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument, UploadNotFound
 from service_runtime import calls
 from service_runtime.documents import check_text
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.requests import RESPONSE, request_of, unpacked
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOB_KEY_CHARS_MAX = 200
@@ -51,10 +51,13 @@ class WorkingMemoryServicer(FindingServicer):
 
     async def InsertWMRecord(self, request: pb.InsertWMRecordRequest, context: object) -> pb.InsertWMRecordResponse:
         """Insert a record."""
+        said = _input("record", request.record)
+
+        def replay(answer: dict[str, Any]) -> pb.InsertWMRecordResponse:
+            return pb.InsertWMRecordResponse(record=record_message(with_content(record_before(answer), said)))
+
         record = await self._memory.insert(
-            _input("record", request.record),
-            principal=calls.principal(),
-            request=request_of("InsertWMRecord", request),
+            said, principal=calls.principal(), request=request_of("InsertWMRecord", request, replay=replay)
         )
         return pb.InsertWMRecordResponse(record=record_message(record))
 
@@ -70,13 +73,20 @@ class WorkingMemoryServicer(FindingServicer):
     async def UpdateWMRecord(self, request: pb.UpdateWMRecordRequest, context: object) -> pb.UpdateWMRecordResponse:
         """Change fields of a record."""
         names = tuple(dict.fromkeys(request.update_mask.paths))
+        said = _input("record", _masked(request.record, names))
+
+        def replay(answer: dict[str, Any]) -> pb.UpdateWMRecordResponse:
+            record = record_before(answer)
+            shown = record if CONTENTS.isdisjoint(names) else with_content(record, said)
+            return pb.UpdateWMRecordResponse(record=record_message(shown))
+
         record = await self._memory.update(
             parse_id("record.working_memory_id", request.record.working_memory_id),
-            _input("record", _masked(request.record, names)),
+            said,
             names,
             principal=calls.principal(),
             expected_version=request.expected_version if request.HasField("expected_version") else None,
-            request=request_of("UpdateWMRecord", request),
+            request=request_of("UpdateWMRecord", request, replay=replay),
         )
         return pb.UpdateWMRecordResponse(record=record_message(record))
 
@@ -129,23 +139,25 @@ class WorkingMemoryServicer(FindingServicer):
                 chunks,
                 principal=calls.principal(),
                 declared=_declared(header, "header."),
-                request=request_of("UploadBlob", header),
+                request=request_of("UploadBlob", header, replay=lambda answer: _uploaded(record_before(answer))),
             )
-        return pb.UploadBlobResponse(
-            working_memory_id=str(record.id),
-            blob_key=record.blob_key,
-            size_bytes=record.size_bytes,
-            sha256=record.sha256.hex(),
-            record=record_message(record),
-        )
+        return _uploaded(record)
 
     async def StartUpload(self, request: pb.StartUploadRequest, context: object) -> pb.StartUploadResponse:
         """Begin a resumable upload."""
+
+        async def replay(answer: dict[str, str]) -> pb.StartUploadResponse:
+            try:  # as far as it is by now: the caller goes on there
+                upload = await self._uploads.get(UUID(answer["upload_id"]), principal=calls.principal())
+            except UploadNotFound:  # it is finished, or too old
+                return pb.StartUploadResponse.FromString(unpacked(answer[RESPONSE]))
+            return pb.StartUploadResponse(upload=self._upload(upload))
+
         upload = await self._uploads.start(
             _input("record", request.record),
             principal=calls.principal(),
             declared=_declared(request, ""),
-            request=request_of("StartUpload", request),
+            request=request_of("StartUpload", request, replay=replay, is_kept=True),
         )
         return pb.StartUploadResponse(upload=self._upload(upload))
 
@@ -294,6 +306,16 @@ def _name(
     return RecordName(
         record_id=parse_optional_id("working_memory_id", request.working_memory_id),
         blob_key=check_text("blob_key", request.blob_key, chars_max=_BLOB_KEY_CHARS_MAX),
+    )
+
+
+def _uploaded(record: Record) -> pb.UploadBlobResponse:
+    return pb.UploadBlobResponse(
+        working_memory_id=str(record.id),
+        blob_key=record.blob_key,
+        size_bytes=record.size_bytes,
+        sha256=record.sha256.hex(),
+        record=record_message(record),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
@@ -33,7 +34,7 @@ from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import PIN
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
 from context_service.windows.windows import Opening, Windows
-from contextkeep.errors import Aborted, ContextClosed, InvalidArgument, LimitExceeded, WindowClosed
+from contextkeep.errors import Aborted, ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop, check_size, check_text
 from service_runtime.given_keys import IssuedKey, make_context_key
@@ -281,10 +282,17 @@ class Forks:
     async def _forked_before(self, answer: Any, lifetime: timedelta, principal: Principal) -> Forked:
         """Return the fork that a request was answered with, and another key: nobody can read the first one again."""
         window = await self._rows.find(UUID(answer["window_id"]), principal=principal)
-        key = None
-        if principal.context_id is None:
-            key = await self._messaging.issue_key(window.context_id, principal=principal, scopes=(), lifetime=lifetime)
-        return Forked(window, answer["number"], key)
+        return Forked(window, answer["number"], await self.key_again(window.context_id, principal, lifetime))
+
+    async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
+        """Return another key of a fork's context; None: the caller has a key of a context, or the fork is gone."""
+        if principal.context_id is not None:
+            return None
+        with suppress(ContextNotFound):
+            return await self._messaging.issue_key(
+                context_id, principal=principal.without_admin(), scopes=(), lifetime=lifetime
+            )
+        return None
 
 
 def _opening(window: Window, task: Task) -> Opening:

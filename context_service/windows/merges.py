@@ -141,7 +141,7 @@ class Merges:
 
         async def work(transaction: Transaction) -> None:
             if request and not await self._requests.claim(transaction, request):
-                await self._requests.answer(transaction, request, {"seq": fork.merged_seq})
+                await self._requests.answer(transaction, request, {"seq": fork.merged_seq}, about_id=fork.context_id)
 
         if request:
             await self._log.of(principal, fork.context_id).transaction(work)

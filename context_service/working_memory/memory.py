@@ -131,7 +131,7 @@ class WorkingMemory:
                 stored = await write(tenant)  # one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
             stored = await self._made_before(principal, request, record.id, error)
-        return _shown(stored, said)
+        return with_content(stored, said)
 
     async def update(
         self,
@@ -161,7 +161,7 @@ class WorkingMemory:
 
         async def work(transaction: Transaction) -> Record:
             if request and (answer := await self._requests.claim(transaction, request)):
-                return _record_of(answer)
+                return record_before(answer)
             record = await self._records.lock(transaction, record_id=record_id)
             if record is None:
                 raise RecordName(record_id=record_id).not_found()
@@ -204,7 +204,7 @@ class WorkingMemory:
             return updated
 
         stored = await self._database.of(principal).transaction(work)
-        return _shown(stored, said) if content_changes else stored
+        return with_content(stored, said) if content_changes else stored
 
     async def upload_blob(
         self,
@@ -280,7 +280,7 @@ class WorkingMemory:
             RequestIdReused: the id was used for something else.
         """
         answer = await self._requests.answered(self._database.of(principal), request) if request else None
-        return _record_of(answer) if answer else None
+        return record_before(answer) if answer else None
 
     async def publish(
         self,
@@ -482,7 +482,7 @@ def _with_content(record: Record, said: RecordInput) -> Record:
     )
 
 
-def _shown(record: Record, said: RecordInput) -> Record:
+def with_content(record: Record, said: RecordInput) -> Record:
     """Return a stored record as it is answered: with its content."""
     return dataclasses.replace(record, content_json=said.content_json or None, content_text=said.content_text or None)
 
@@ -541,7 +541,8 @@ def _answer_of(record: Record) -> dict[str, Any]:
     return {**values, "sha256": _HEX + record.sha256.hex(), "tags": list(record.tags)}
 
 
-def _record_of(answer: dict[str, Any]) -> Record:
+def record_before(answer: dict[str, Any]) -> Record:
+    """Return the record that a request was answered with, without its content."""
     values = dict(answer)
     for name in _UUIDS:
         values[name] = values[name] and UUID(values[name])

@@ -24,6 +24,7 @@ from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import (
     ContextNotFound,
+    Erased,
     ErasureNotFound,
     InvalidArgument,
     PermissionDenied,
@@ -289,7 +290,7 @@ async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
                 await call(rpc.name, context_id=sent.context_id, **ASKING.get(rpc.name, {}))
     with pytest.raises(ContextNotFound):  # nor what it would be, sent again
         await stack.caller.send(words, sent.context_id, message_id="m")
-    with pytest.raises(ContextNotFound):  # nor as the answer to the call that began it
+    with pytest.raises(Erased):  # nor as the answer to the call that began it
         await stack.caller.call("SendMessage", **begin)
     for name, fields in (("GetContextsByExternalId", {"external_id": thread}), ("ListContexts", {})):
         for key in ("plain", "admin"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import time
 import uuid
@@ -21,11 +22,12 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from contextkeep.context.v1 import contexts_pb2
+from contextkeep.context.v1 import contexts_pb2, knowledge_pb2, working_memory_pb2
 from contextkeep.context.v1 import erasures_pb2 as pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime import audit
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.requests import RESPONSE, unpacked
 from service_runtime.scopes import is_administrative
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Urls, cloned
@@ -36,6 +38,7 @@ from tests.rpcs import Rpc
 
 TENANT = uuid.UUID("00000000-0000-7000-8000-00000000e7a5")
 WORD = "zyzzogeton"
+_RESPONSES = re.compile(rf"{RESPONSE}\W+([A-Za-z0-9+/]{{8,}}=*)")
 DONE_S = 60
 
 # RPCs whose data are the tenant's, and whose: nothing is planted by them.
@@ -85,9 +88,17 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
         of_ada = seeded(client, ada, replace(invented(), user_id=ada.user_id))
         planted = {rpc.name: _plant(client, rpc, of_ada, ada) for rpc in RPCS.values() if _is_planted(rpc)}
         taken = {name for name, count in planted.items() if count}
+        repeats = {name: _answered_of(client, RPCS[name], ada) for name in REPEATED}
         assert len(taken) > len(planted) / 2, sorted(set(planted) - taken)
         found = _holding(tables.rows_of(TENANT), WORD)
-        assert found >= {"context.message", "context.wm_record", "context.memory", "entity.node", "entity.progress"}
+        assert found >= {
+            "context.request",
+            "context.message",
+            "context.wm_record",
+            "context.memory",
+            "entity.node",
+            "entity.progress",
+        }
         before = tables.rows_of(TENANT)
         with psycopg.connect(urls.of(TENANT).superuser) as connection:  # what he has deleted himself
             going = [str(one) for (one,) in connection.execute("SELECT context_id FROM context.erasure").fetchall()]
@@ -97,6 +108,9 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
         _wait(client, answer.erasure.erasure_id, administrator)
 
         after = tables.rows_of(TENANT)
+        for name, repeat in repeats.items():
+            outcome = client.call(RPCS[name], repeat, key=ada)
+            assert outcome.reason == "ERASED", f"{name}: {outcome}"
         assert _holding(after, WORD) == set(), [row for rows in after.values() for row in rows if WORD in row.lower()][
             :9
         ]
@@ -115,6 +129,27 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
         (one.name, key) for one in caplog.records for key, value in _said(one).items() if WORD in str(value).lower()
     ]
     assert not said
+
+
+# Of each service, and of what goes with a context and what goes with its user.
+REPEATED: dict[str, Message] = {
+    "CreateNode": graph.CreateNodeRequest(node=graph.NodeInput(general_type_name=WORD)),
+    "SendMessage": contexts_pb2.SendMessageRequest(message=contexts_pb2.MessageInput(content=WORD)),
+    "InsertWMRecord": working_memory_pb2.InsertWMRecordRequest(
+        record=working_memory_pb2.WMRecordInput(memory_type="file", name=WORD, content_json="[1]")
+    ),
+    "RetainMemory": knowledge_pb2.RetainMemoryRequest(memory=knowledge_pb2.MemoryInput(text=WORD)),
+    "PutPage": knowledge_pb2.PutPageRequest(page=knowledge_pb2.PageInput(title=WORD, markdown=WORD)),
+}
+
+
+def _answered_of(client: Client, rpc: Rpc, key: Key) -> Any:
+    """Return a request that was answered, to be repeated."""
+    request = _copied(REPEATED[rpc.name])
+    request.request_id = str(uuid.uuid4())
+    outcome = client.call(rpc, request, key=key)
+    assert outcome.ok, f"{rpc}: {outcome}"
+    return request
 
 
 def _said(record: logging.LogRecord) -> dict[str, Any]:
@@ -203,7 +238,12 @@ def _copied(message: Message) -> Any:
 
 
 def _holding(rows: dict[str, set[str]], word: str) -> set[str]:
-    return {table for table, texts in rows.items() if any(word in text.lower() for text in texts)}
+    return {table for table, texts in rows.items() if any(word in _readable(text).lower() for text in texts)}
+
+
+def _readable(row: str) -> str:
+    """Return a row with the whole response that it keeps of a call, as it was sent."""
+    return row + "".join(unpacked(one).decode("latin-1") for one in _RESPONSES.findall(row))
 
 
 def _wait(client: Client, erasure_id: str, key: Key) -> None:

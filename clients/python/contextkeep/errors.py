@@ -327,7 +327,7 @@ class SpecialistNotFound(NotFound):
 
 
 class Erased(NotFound):
-    """What a ref names was retracted: nobody can read it any more."""
+    """What a ref names was retracted, or what a repeated write was about is erased: nobody can read it any more."""
 
     reason = "ERASED"
 

@@ -209,7 +209,7 @@ export class SpecialistNotFound extends NotFound {
   static override readonly reason: string = "SPECIALIST_NOT_FOUND";
 }
 
-/** What a ref names was retracted: nobody can read it any more. */
+/** What a ref names was retracted, or what a repeated write was about is erased: nobody can read it any more. */
 export class Erased extends NotFound {
   static override readonly reason: string = "ERASED";
 }

@@ -385,8 +385,8 @@ class ContextWindowsServicer:
         that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold.
         Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, CHECKPOINT_NOT_FOUND (the one of the same `request_id` is gone since),
-        LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT, REQUEST_ID_REUSED, ABORTED.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT,
+        REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -192,6 +192,9 @@ class ContextsServicer:
         TASK_NOT_FOUND (a task that it names is not of the context), TASK_ENDED (FAILED_PRECONDITION; its `task_id` is that of an ended task),
         RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
         written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
+
+        The same `request_id` again answers as the first time for a day, also if the context is closed or past its time by then; ERASED
+        (NOT_FOUND) if the context was deleted. So do all calls with a `request_id`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

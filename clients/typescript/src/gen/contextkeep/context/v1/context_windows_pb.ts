@@ -1240,7 +1240,7 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
   subjectUserId: string;
 
   /**
-   * The same one again changes nothing, and answers the window as it is then.
+   * The same one again changes nothing, and answers the window as it was after the change.
    *
    * @generated from field: string request_id = 6;
    */
@@ -2259,7 +2259,7 @@ export type ReportResponseRequest = Message<"contextkeep.context.v1.ReportRespon
   subjectUserId: string;
 
   /**
-   * The same one again rolls back no more, and answers the pack as it is then.
+   * The same one again rolls back no more, and answers the same pack.
    *
    * @generated from field: string request_id = 6;
    */
@@ -4060,8 +4060,8 @@ export const ContextWindows: GenService<{
    * that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold.
    * Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, CHECKPOINT_NOT_FOUND (the one of the same `request_id` is gone since),
-   * LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT, REQUEST_ID_REUSED, ABORTED.
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT,
+   * REQUEST_ID_REUSED, ABORTED.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.CreateCheckpoint
    */

@@ -3124,6 +3124,9 @@ export const Contexts: GenService<{
    * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
    * written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
    *
+   * The same `request_id` again answers as the first time for a day, also if the context is closed or past its time by then; ERASED
+   * (NOT_FOUND) if the context was deleted. So do all calls with a `request_id`.
+   *
    * @generated from rpc contextkeep.context.v1.Contexts.SendMessage
    */
   sendMessage: {

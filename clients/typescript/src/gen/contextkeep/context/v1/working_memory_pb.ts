@@ -376,7 +376,7 @@ export type InsertWMRecordRequest = Message<"contextkeep.context.v1.InsertWMReco
   record?: WMRecordInput | undefined;
 
   /**
-   * UUID; the same id again answers as the first time and writes nothing.
+   * UUID; the same id again answers as the first time and writes nothing, also if the record is changed or deleted by then.
    *
    * @generated from field: string request_id = 2;
    */
@@ -1428,7 +1428,7 @@ export type StartUploadRequest = Message<"contextkeep.context.v1.StartUploadRequ
   sha256: string;
 
   /**
-   * UUID; the same id again answers the same upload.
+   * UUID; the same id again answers the same upload, as far as it is; once it is finished or gone, as the first time.
    *
    * @generated from field: string request_id = 4;
    */

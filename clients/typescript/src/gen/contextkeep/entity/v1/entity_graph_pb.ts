@@ -350,7 +350,8 @@ export type CreateNodeRequest = Message<"contextkeep.entity.v1.CreateNodeRequest
   getExisting: boolean;
 
   /**
-   * UUID; the same id again answers as the first time and writes nothing.
+   * UUID; the same id again answers as the first time and writes nothing, also if the node is changed or deleted by then. After an
+   * erasure of the caller's user it is ERASED (NOT_FOUND).
    *
    * @generated from field: string request_id = 3;
    */

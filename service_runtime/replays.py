@@ -1,0 +1,195 @@
+"""Replays: a write that was answered gets that answer again, whatever has happened to its object since.
+
+The object may be closed, changed, deleted or expired, so that a check would refuse the repeat before its id is claimed.
+So an error on its way to the caller is held until the stored answer is looked up: only a call that fails pays for that,
+and checks need no order of their own. Authentication and scopes come before; an error that says that the caller may not
+do this goes out as it is.
+
+The whole response of a write is added to its stored answer after it is written, unless `Request.replay` makes it of
+what the transaction stored. A process that dies in between has answered nobody: then the rules answer the repeat.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
+
+from contextkeep.errors import (
+    Aborted,
+    ContextKeepError,
+    Erased,
+    HeldBytesExceeded,
+    RequestIdReused,
+    TooManyCalls,
+    Unavailable,
+)
+from service_runtime.calls import Call, current_call
+from service_runtime.postgres import Database
+from service_runtime.requests import RESPONSE, AnsweredBefore, Request, Requests, unpacked
+
+# Of states and of the clock. Not: who calls and what that one may do, and what is over, or is a fault of ours.
+_CODES = frozenset(
+    {
+        grpc.StatusCode.ABORTED,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.OUT_OF_RANGE,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.UNAVAILABLE,
+    }
+)
+
+
+class Replays:
+    """Answers writes that were answered before.
+
+    Args:
+        database: With the stored answers.
+        requests: The table they are in.
+    """
+
+    def __init__(self, database: Database, requests: Requests) -> None:
+        self._database = database
+        self._requests = requests
+
+    async def answer(
+        self, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, context: object, *, service: str
+    ) -> Any:
+        """Let a servicer answer a unary request; or return what was answered before, if it fails.
+
+        Args:
+            behaviour: The servicer's method.
+            request: Its request, or the stream of them.
+            context: Of grpc.
+            service: The proto service whose method it is, "contextkeep.context.v1.Contexts".
+
+        Raises:
+            RequestIdReused: the id was used with other content.
+            Erased: it was answered, and what it was about is erased since.
+            Whatever the servicer raises.
+        """
+        call = current_call.get()
+        assert call is not None and call.principal is not None, "no authenticated call is under way"
+        call.acting = None  # whom the call of a tool acts for, its servicer says again
+        try:
+            response = await behaviour(request, context)
+        except Exception as raised:
+            response = await self._replayed(call, service, raised)
+            if response is None:
+                raise
+        else:
+            if (written := call.idempotent) and written.is_kept and _has_fields(service, written.rpc):
+                await self._requests.keep(self._door(call), written, _kept(response, written.conceals))
+        finally:
+            call.idempotent = None  # that of a tool is not the tool's
+        return response
+
+    async def _replayed(self, call: Call, service: str, raised: Exception) -> Message | None:
+        """Return the response that was given before; None: there was none.
+
+        Raises:
+            RequestIdReused, Erased: see `answer`.
+        """
+        request = call.idempotent
+        is_answered = any(isinstance(one, AnsweredBefore) for one in leaves(raised))
+        if request is None or not (is_answered or all(map(_may_be_answered, leaves(raised)))):
+            return None
+        try:
+            stored = await self._requests.stored(self._door(call), request)
+        except (RequestIdReused, Erased) as error:
+            raise error from raised
+        except ContextKeepError:
+            if is_answered:
+                raise
+            return None  # the servicer's error is the one to tell
+        response = await _response(service, request, stored)
+        if is_answered and response is None:
+            raise Aborted("the answer to the request was forgotten just now") from raised
+        return response
+
+    def _door(self, call: Call) -> Any:
+        principal = call.acting or call.principal
+        assert principal is not None, "it is authenticated"
+        return self._database.of(principal)
+
+
+async def answered(service: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object) -> Any:
+    """Let a servicer answer a request that the call under way comes down to, as if the caller had sent it.
+
+    Args:
+        service: The proto service whose method it is.
+        behaviour: The servicer's method.
+        request: Its request, or the stream of them.
+
+    Raises:
+        See `Replays.answer`.
+    """
+    call = current_call.get()
+    if call is None or call.replays is None:
+        return await behaviour(request, None)
+    return await call.replays.answer(behaviour, request, None, service=service)
+
+
+def leaves(raised: BaseException) -> list[BaseException]:
+    """Return what a TaskGroup wraps, at any depth: it does so even with a single failure."""
+    if isinstance(raised, BaseExceptionGroup):
+        return [leaf for one in raised.exceptions for leaf in leaves(one)]
+    return [raised]
+
+
+def _may_be_answered(error: BaseException) -> bool:
+    if not isinstance(error, ContextKeepError) or error.code not in _CODES:
+        return False
+    if isinstance(error, Unavailable) and error.metadata.get("dependency") == "postgres":
+        return False  # it would not tell
+    return not isinstance(error, RequestIdReused | Erased | HeldBytesExceeded | TooManyCalls)
+
+
+def _kept(response: Any, conceals: Sequence[str]) -> bytes:
+    if conceals:
+        concealing = type(response)()
+        concealing.CopyFrom(response)
+        for name in conceals:
+            *path, last = name.split(".")
+            message = concealing
+            for step in path:
+                message = getattr(message, step)
+            message.ClearField(last)
+        response = concealing
+    serialized: bytes = response.SerializeToString()
+    return serialized
+
+
+async def _response(service: str, request: Request, stored: Any) -> Message | None:
+    if stored is None:
+        return None
+    if request.replay is not None:
+        made = request.replay(stored)
+        replayed: Message = await made if inspect.isawaitable(made) else made
+        return replayed
+    answers = _answers(service, request.rpc)
+    if isinstance(stored, dict) and RESPONSE in stored:
+        response: Message = answers.FromString(unpacked(stored[RESPONSE]))
+        return response
+    return None if _has_fields(service, request.rpc) or not request.is_kept else answers()
+
+
+@cache
+def _answers(service: str, rpc: str) -> type[Any]:
+    """Return the type of an RPC's responses."""
+    method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[rpc]
+    return message_factory.GetMessageClass(method.output_type)
+
+
+@cache
+def _has_fields(service: str, rpc: str) -> bool:
+    fields: Iterable[object] = _answers(service, rpc).DESCRIPTOR.fields
+    return bool(list(fields))
