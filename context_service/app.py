@@ -86,6 +86,7 @@ from context_service.knowledge.specialists import Specialists
 from context_service.lessons import RememberedLessons
 from context_service.llm.embeddings import Embedder
 from context_service.llm.known_vectors import KnownVectors
+from context_service.llm.local import MODEL_BYTES
 from context_service.llm.providers import open_chat, open_embedder
 from context_service.llm.questions import QuestionVectors
 from context_service.llm.texts import Chat
@@ -397,7 +398,14 @@ class _Room(Generic[_T]):
 
 async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> _Ground:
     """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
-    held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_windows=True))
+    held = HeldBytes(
+        memory_limits(
+            settings.memory_bytes_max,
+            settings.call_limits.shares,
+            has_windows=True,
+            children_bytes=_children_bytes(settings),
+        )
+    )
     held.show(metrics)
     await stack.enter_async_context(background.keeping(held.keep_watching))
     database = await stack.enter_async_context(open_database(settings))
@@ -444,6 +452,12 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
+
+
+def _children_bytes(settings: Settings) -> int:
+    """Return the memory of child processes, but for those that read documents."""
+    model_bytes = MODEL_BYTES if settings.embedder == "local" else 0
+    return model_bytes + (http.JSON_BYTES if settings.http_port is not None else 0)
 
 
 def _limits(ground: _Ground) -> Limits:

@@ -104,7 +104,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="entity-service"))
-        held = HeldBytes(memory_limits(settings.memory_bytes_max, settings.call_limits.shares, has_windows=False))
+        held = HeldBytes(
+            memory_limits(
+                settings.memory_bytes_max,
+                settings.call_limits.shares,
+                has_windows=False,
+                children_bytes=http.JSON_BYTES if settings.http_port is not None else 0,
+            )
+        )
         held.show(metrics)
         await stack.enter_async_context(background.keeping(held.keep_watching))
         database = await stack.enter_async_context(

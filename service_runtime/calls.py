@@ -95,9 +95,13 @@ def credential() -> str:
 
 
 def hold_bytes() -> Held:
-    """Return what the process will hold for the caller of the call under way; the block that uses it gives it back."""
+    """Return what the process holds for the caller of the call under way; the block that uses it gives it back.
+
+    Work that is no caller's, as that of commands, is charged to nobody.
+    """
     call = current_call.get()
-    assert call is not None and call.principal is not None and call.ledger is not None, "no call is under way"
+    if call is None or call.principal is None or call.ledger is None:
+        return Held(None, None)
     return call.ledger.for_caller(call.principal)
 
 

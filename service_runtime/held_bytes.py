@@ -52,7 +52,7 @@ _SMALL_BYTES = 64 * 1024  # is never refused for the memory that was measured: m
 class MemoryLimits:
     """What the parts of a process may hold."""
 
-    process_bytes_max: int  # all of it, with its children
+    process_bytes_max: int  # all of it, with the children that read documents
     held_bytes_max: int  # for callers
     shares: Shares  # of that
     parsers_bytes_max: int = 0  # of the children that read documents, together
@@ -65,14 +65,19 @@ class MemoryLimits:
 
 
 class Held:
-    """What is held for one caller at the moment: nothing at first. `release` gives all of it back."""
+    """What is held for one caller at the moment: nothing at first. `release` gives all of it back.
+
+    Args:
+        ledger: Of the process; None: nobody is charged.
+        principal: The caller; None: likewise.
+    """
 
     __slots__ = ("_bytes", "_key", "_ledger", "_tenant_id")
 
-    def __init__(self, ledger: HeldBytes, principal: Principal) -> None:
-        self._ledger = ledger
-        self._tenant_id = principal.tenant_id
-        self._key = key_of(principal)
+    def __init__(self, ledger: HeldBytes | None, principal: Principal | None) -> None:
+        self._ledger = ledger if principal is not None else None
+        self._tenant_id = principal.tenant_id if principal is not None else None
+        self._key = key_of(principal) if principal is not None else ()
         self._bytes = 0
 
     @property
@@ -86,6 +91,8 @@ class Held:
         Raises:
             HeldBytesExceeded: it is more than before, and past a limit. `limit` says whose.
         """
+        if self._ledger is None:
+            return
         more = size_bytes - self._bytes
         if more > 0:
             self._ledger.check(self._tenant_id, self._key, more)
@@ -102,7 +109,7 @@ class Held:
 
     def release(self, _context: object = None) -> None:
         """Give all back; again is harmless. grpc calls it with the context of the RPC that is over."""
-        if self._bytes:
+        if self._ledger is not None and self._bytes:
             self._ledger.count(self._tenant_id, self._key, -self._bytes)
             self._bytes = 0
 
@@ -212,15 +219,18 @@ def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExc
     )
 
 
-def memory_limits(memory_bytes_max: int | None, shares: Shares, *, has_windows: bool) -> MemoryLimits:
+def memory_limits(
+    memory_bytes_max: int | None, shares: Shares, *, has_windows: bool, children_bytes: int = 0
+) -> MemoryLimits:
     """Divide the memory of a process that has begun: what it has already is not for callers.
 
     Args:
         memory_bytes_max: Of the process and its children; None: as much as its cgroup, or half of the machine.
         shares: Of what is held for callers.
         has_windows: It packs windows, and children of it read documents.
+        children_bytes: Of other children, such as the one with the local model.
     """
-    process_bytes_max = memory_bytes_max or available_bytes()
+    process_bytes_max = (memory_bytes_max or available_bytes()) - children_bytes
     parsers_bytes_max = int(process_bytes_max * PARSERS) if has_windows else 0
     kept_bytes_max = min(int(process_bytes_max * KEPT), KEPT_BYTES_MAX) if has_windows else 0
     rest = process_bytes_max * (1 - WORK) - memory_bytes() - parsers_bytes_max - kept_bytes_max

@@ -41,6 +41,10 @@ _log = logging.getLogger("blobs")
 
 BLOCK_BYTES = 1024 * 1024  # hashed, written, read and checked at once
 _CRC_BYTES = 4
+# Held by one transfer with a provider, at most: the parts that are put together, and those that are on their way.
+_WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
+_READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
+_ELSEWHERE_BYTES = 2 * BLOCK_BYTES
 
 REGISTER = "erasures/"  # keys that begin so are no blobs: see `erasure/register.py`
 # Lower case, because some file systems do not tell cases apart; no dots, so that no name climbs or hides.
@@ -198,6 +202,14 @@ class BlobStorage:
     def providers(self) -> list[str]:
         """Return the providers that can be read here."""
         return list(self._backends)
+
+    def writing_bytes(self, size_bytes: int) -> int:
+        """Return how many bytes a write to the current provider holds, of which so many have come."""
+        return min(size_bytes, _WRITING_BYTES.get(self.provider, _ELSEWHERE_BYTES))
+
+    def reading_bytes(self, provider: str, size_bytes: int) -> int:
+        """Return how many bytes a read of so many holds, if its reader stands still."""
+        return min(size_bytes, _READING_BYTES.get(provider, _ELSEWHERE_BYTES))
 
     def new_key(self, tenant_id: UUID) -> str:
         """Return a key that was never used: nothing in it comes from a caller."""

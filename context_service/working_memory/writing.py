@@ -19,7 +19,7 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStorage, Declared, Digest
 from context_service.working_memory import blob_rows
 from contextkeep.errors import ContextKeepError, UploadExpired
-from service_runtime.calls import raise_if_cancelled
+from service_runtime.calls import hold_bytes, raise_if_cancelled
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
 
@@ -70,17 +70,28 @@ class BlobWriter:
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch, StorageFull, Unavailable: see `BlobStorage.write`.
             UploadExpired: no byte came for as long as the lease lasts.
+            HeldBytesExceeded: too much is held for the caller.
             Whatever `chunks` raise.
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
             await blob_rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
-            async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
+            async with aclosing(self._charged(self._leased(tenant, blob_id, chunks))) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             yield WrittenBlob(id=blob_id, provider=provider, digest=digest)
         except BaseException:
             await self._clear(tenant, blob_id, provider, key)
             raise
+
+    async def _charged(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks, and charge the caller for what the provider's library holds of them."""
+        size_bytes = 0
+        with hold_bytes() as held:
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    size_bytes += len(chunk)
+                    held.set(self._storage.writing_bytes(size_bytes))
+                    yield chunk
 
     async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, keeping the sweeper away while they come.

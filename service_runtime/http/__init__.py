@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from service_runtime.server import Service
 
 
+JSON_BYTES = 96 * 1024 * 1024  # memory of the processes that read and write large JSON
+
+
 class HttpMissing(FailedPrecondition):
     """A port for HTTP is configured, and its package is not installed."""
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import grpc
 import pytest
 
 from context_service import maintenance
+from context_service.blobs.storage import BlobStorage
 from context_service.settings import Settings
 from context_service.working_memory.sweep import Swept
+from context_service.working_memory.writing import BlobWriter
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     BlobTooLarge,
     ChecksumMismatch,
     ContextKeepError,
+    HeldBytesExceeded,
     InvalidArgument,
     LimitExceeded,
     RecordExists,
@@ -27,6 +31,9 @@ from contextkeep.errors import (
     Unavailable,
     UploadExpired,
 )
+from service_runtime.calls import Call, current_call
+from service_runtime.held_bytes import HeldBytes, MemoryLimits
+from service_runtime.places import Shares
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.working_memory import (
@@ -425,3 +432,28 @@ async def test_a_write_that_fails_leaves_no_record(
     backend.error = None
     await swept(database, context_settings)
     assert (await caller.upload(b"abc")).size_bytes == 3
+
+
+@pytest.mark.parametrize(("provider", "taken"), [("s3", 10), ("local", 100)])
+async def test_an_upload_is_charged_for_the_parts_that_the_provider_s_library_holds(provider: str, taken: int):
+    """A sender that stops in the middle keeps them in memory; a local file gets each block at once."""
+    writer = BlobWriter(BlobStorage({}, provider=provider), lease_s=60)
+    limits = MemoryLimits(process_bytes_max=1 << 40, held_bytes_max=20 * MIB, shares=Shares(of_tenant=1, of_key=0.5))
+    books = HeldBytes(limits)
+
+    async def blocks() -> AsyncGenerator[bytes, None]:
+        for _ in range(100):
+            yield bytes(MIB)
+
+    token = current_call.set(Call(call_id="1", method="/Upload", principal=PRINCIPAL, ledger=books))
+    came = 0
+    try:
+        async with aclosing(writer._charged(blocks())) as charged:
+            async for _ in charged:
+                came += 1
+    except HeldBytesExceeded as error:
+        assert error.metadata["limit"] == "held_bytes_of_key"
+    finally:
+        current_call.reset(token)
+    assert came == taken
+    assert books.held == 0
