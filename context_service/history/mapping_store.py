@@ -183,7 +183,9 @@ class MappingStore:
             if not _supersedes(rules, rules_version, current, replace=replace):
                 return current, False
             changed = rules != current.rules
-            (row,) = await transaction.query(_UPDATE, {**parameters, "changed": changed})
+            # An app that registers its older rules at its next start must not undo what replaced them.
+            version = rules_version or (current.rules_version + 1 if current.rules_version else 0)
+            (row,) = await transaction.query(_UPDATE, {**parameters, "rules_version": version, "changed": changed})
             await transaction.query(_BUMP)
             return _stored(row), changed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from context_service.windows.task_state import WHOLE, Entry, entries_of
 from context_service.windows.units import Unit, names_in, units_of
 
 _WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
+_WORD, _GAPS = re.compile(r"\w"), re.compile(r"…[… ]*")
 _AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
 
 
@@ -158,14 +160,15 @@ def _made(
 
 
 def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
-    """Return a unit without what the state shows; None: that is most of it."""
+    """Return a unit without what the state shows; None: nothing else is said."""
     text = unit.text
     for entry in shown:
         if entry.ref == unit.ref:
             text = text.replace(entry.text, "…")
     if text == unit.text:
         return unit
-    return replace(unit, text=text) if 2 * len(text) > len(unit.text) else None
+    text = _GAPS.sub("… ", text).strip("… ")
+    return replace(unit, text=text) if _WORD.search(text) else None
 
 
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:

@@ -296,6 +296,7 @@ class _Folding:
             weights=self._weights,
             count=self._count,
             chose=lambda *one: worth.append(one),
+            whole_max=min(before // 3, self._limits.segments // 2),
         )
         segment = replace(segment, tokens=self._cost(segment.text))
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
@@ -363,7 +364,12 @@ class _Folding:
         most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
         room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
         made = digest(
-            several, tokens_max=max(room, _HEAD_TOKENS), seen=self._seen, weights=self._weights, count=self._count
+            several,
+            tokens_max=max(room, _HEAD_TOKENS),
+            seen=self._seen,
+            weights=self._weights,
+            count=self._count,
+            whole_max=min(self._limits.digests // 2, before - 1),
         )
         return replace(made, tokens=self._cost(made.text))
 

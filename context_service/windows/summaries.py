@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from context_service.windows.importance import Seen, Weights, importance
 from context_service.windows.refs import refs_between
-from context_service.windows.units import Unit, form_of
+from context_service.windows.units import UNIT_CHARS_MAX, Unit, form_of
 
 SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
@@ -66,8 +66,12 @@ def summary(
     weights: Weights,
     count: Callable[[str], int],
     chose: Callable[[float, bool], None] | None = None,
+    whole_max: int = 0,
 ) -> Summary:
     """Return a summary of steps: as many of their best units as have room, in their order.
+
+    Texts of users come first, the oldest of them before all. One that does not fit is shown with as much of its head
+    and tail as there is room for.
 
     Args:
         level: See `Summary`.
@@ -79,23 +83,31 @@ def summary(
         weights: Of that.
         count: Counts the tokens of a text.
         chose: Told of each unit what it is worth, and whether the text has it.
+        whole_max: Tokens that the text may have where texts of users need more than `tokens_max`.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [importance(one.unit, step=one.step, is_error=one.is_error, seen=seen, weights=weights) for one in units]
-    best = _different(worth, units, seen)[:kept_max]
+    best = _users_first(_different(worth, units, seen), units)[:kept_max]
     head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
+    room_of_all = max(tokens_max, whole_max) - count(head)
     room = tokens_max - count(head)
-    chosen = []
+    left = room_of_all - room // 2  # for texts of users
+    chosen: dict[int, str] = {}
     for one in best:
-        needed = count(_line(units[one].unit)) + 1
-        if needed <= room:
-            chosen.append(one)
+        if _is_whole(units[one].unit) and (line := _fitted(units[one].unit, left - 1, count)):
+            chosen[one] = line
+            left -= count(line) + 1
+            room_of_all -= count(line) + 1
+    room = min(room, room_of_all)
+    for one in best:
+        needed = 0 if _is_whole(units[one].unit) else count(_line(units[one].unit)) + 1
+        if 0 < needed <= room:
+            chosen[one] = _line(units[one].unit)
             room -= needed
     if chose is not None:
-        shown = set(chosen)
         for one, worth_of_one in enumerate(worth):
-            chose(worth_of_one, one in shown)
-    text = "\n".join([head, *(_line(units[one].unit) for one in sorted(chosen))])
+            chose(worth_of_one, one in chosen)
+    text = "\n".join([head, *(chosen[one] for one in sorted(chosen))])
     return Summary(
         level=level,
         step_from=steps[0],
@@ -109,7 +121,13 @@ def summary(
 
 
 def digest(
-    several: Sequence[Summary], *, tokens_max: int, seen: Seen, weights: Weights, count: Callable[[str], int]
+    several: Sequence[Summary],
+    *,
+    tokens_max: int,
+    seen: Seen,
+    weights: Weights,
+    count: Callable[[str], int],
+    whole_max: int = 0,
 ) -> Summary:
     """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
     first, last = several[0], several[-1]
@@ -122,7 +140,38 @@ def digest(
         seen=seen,
         weights=weights,
         count=count,
+        whole_max=whole_max,
     )
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Return whether a unit is a text of a user that is longer than a line may be."""
+    return len(unit.text) > UNIT_CHARS_MAX + len(" …")
+
+
+def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
+    """Return units in their order, but long texts of users before others, and the oldest of those before all."""
+    long = [one for one in best if _is_whole(units[one].unit)]
+    oldest = min(long, key=lambda one: units[one].unit.seq, default=None)
+    return sorted(best, key=lambda one: (one != oldest, not _is_whole(units[one].unit)))
+
+
+def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
+    """Return the line of a text with as much of its head and tail as there is room for; empty: it is not worth it."""
+    if count(line := _line(unit)) <= room:
+        return line
+    least, most = 0, len(unit.text)
+    while least < most:
+        shown = (least + most + 1) // 2
+        least, most = (shown, most) if count(_line(_shortened(unit, shown))) <= room else (least, shown - 1)
+    return _line(_shortened(unit, least)) if least >= UNIT_CHARS_MAX else ""
+
+
+def _shortened(unit: Unit, chars: int) -> Unit:
+    """Return a text with so many of its characters: two thirds from its head, the rest from its tail."""
+    tail = chars // 3
+    head = unit.text[: chars - tail].rpartition(" ")[0] or unit.text[: chars - tail]
+    return replace(unit, text=f"{head} … {unit.text[len(unit.text) - tail :].partition(' ')[2]}")
 
 
 def _different(worth: Sequence[float], units: Sequence[Scored], seen: Seen) -> list[int]:

@@ -15,7 +15,8 @@ from context_service.rendering.turns import result_text
 from context_service.windows.profiles import LineRule, Pattern, Profile
 from context_service.windows.refs import ref_of
 
-UNIT_CHARS_MAX = 240
+UNIT_CHARS_MAX = 240  # of a line; a text of a user is whole
+USER_CHARS_MAX = 6_000  # of a text of a user that is one unit; of a longer one, a paste, lines are
 UNITS_OF_MESSAGE_MAX = 16
 TEXT_BYTES_MAX = 1024 * 1024  # of a text that are looked at
 MATCHES_MAX = 1_000  # of a rule in a text: what else matches is more of the same
@@ -42,7 +43,7 @@ class Unit:
 
     Attributes:
         kind: Of the profile's kinds.
-        text: The line, cut at a word when it is long.
+        text: The line, cut at a word when it is long; of a user the whole text.
         ref: Of the part that it is in.
         weight: What the profile makes of the kind, 0 to 1. Of many lines of a kind in one output each says less.
     """
@@ -84,6 +85,8 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
     for said in said_in(message):
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
         low = [rule.line for rule in profile.low if said.role in rule.roles]
+        is_whole = said.role == "user" and not said.is_data and len(said.text) <= USER_CHARS_MAX
+        whole = said.text.encode(errors="replace").decode().translate(_CONTROLS).strip() if is_whole else ""
         for rule in profile.high:
             if said.role not in rule.roles:
                 continue
@@ -91,8 +94,9 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
             weight = rule.weight / math.sqrt(len(lines) or 1) if said.role == "tool" else rule.weight
             for start, line in _from_both_ends(lines):
                 text = _text(line)
-                if not text or any(pattern.is_in(line) for pattern in low):
+                if not (text or whole) or any(pattern.is_in(line) for pattern in low):
                     continue
+                text = whole or text
                 if text not in found or found[text][1].weight < weight:
                     ref = ref_of(message.seq, said.part)
                     unit = Unit(kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight)

@@ -90,6 +90,18 @@ async def test_the_same_rules_again_are_ok_and_change_nothing(stub: ChatHistoryS
     assert first.mapping.version == 1
 
 
+async def test_what_replaced_rules_without_a_version_survives_the_next_start_of_the_app(stub: ChatHistoryStub):
+    await register(stub, rules_version=3)
+    other = rules("'by the operator'")
+
+    replaced = await register(stub, rules=other, replace=True)
+    started = await register(stub, rules_version=3)
+
+    assert (replaced.changed, replaced.mapping.rules_version) == (True, 4)
+    assert (started.changed, started.mapping.version) == (False, replaced.mapping.version)
+    assert (await register(stub, rules_version=5)).changed
+
+
 async def test_other_rules_need_replace_or_a_higher_version(stub: ChatHistoryStub):
     await register(stub)
     other = rules("entity.data.text")

@@ -126,3 +126,41 @@ def _digest(number: int) -> Summary:
         text="",
         kept=kept,
     )
+
+
+def test_a_users_text_is_whole_in_a_segment_and_its_other_sentences_stay_beside_a_rule():
+    task = (
+        "We are moving the payroll exports from SFTP drops to the bank's REST interface. Go through the exports one by "
+        "one, keep the nightly job running, and tell me when a field is unclear. " + "It rounds half up to cents. " * 20
+    )
+    made = step(message("user", f"{task}\nAlways use tabs."))
+
+    (unit,) = made.units
+
+    assert "payroll exports from SFTP drops to the bank's REST interface" in unit.text
+    assert unit.text.count("It rounds half up to cents.") == 20
+    assert "Always use tabs" not in unit.text  # the state has it while it holds
+
+
+def test_a_users_text_without_room_shows_its_head_and_its_tail():
+    text = "BEGIN " + " ".join(f"word{n}" for n in range(500)) + " END"
+    unit = Unit(kind="words", text=text, ref="m1/0", seq=1, weight=0.5)
+    other = Unit(kind="error", text="It failed.", ref="m2/1", seq=2, weight=1.0)
+    units = [Scored(unit=one, step=one.seq, is_error=False) for one in (unit, other)]
+    for whole_max in (0, 400, 900, 5_000):
+        made = summary(
+            SEGMENT,
+            steps=(1, 2),
+            seqs=(1, 2),
+            units=units,
+            tokens_max=260,
+            whole_max=whole_max,
+            seen=Seen(step=2, goal_terms={}, mentions={}),
+            weights=Weights(),
+            count=lambda text: len(text) // 4 + 1,
+        )
+        assert made.tokens <= max(260, whole_max) + 2
+        assert "BEGIN" in made.text
+        assert "END (m1/0)" in made.text
+        assert "It failed." in made.text
+        assert (text in made.text) is (whole_max == 5_000)
