@@ -510,6 +510,7 @@ async def _working_memory(
         limits=limits,
         passages=record_passages,
         embeds_texts=embedder is not None,
+        queued_max=settings.queued_items_max,
     )
     uploads = ResumableUploads(
         database,
@@ -856,7 +857,7 @@ async def _knowledge_bases(ground: _Ground, stack: AsyncExitStack) -> KnowledgeB
     """Begin to read documents, to follow the records that some are of, and to drop what found those that are gone."""
     await _keep_making_passage_vectors(ground, KNOWLEDGE_BASE, stack)
     database, passages = ground.database, ground.passages
-    documents = DocumentRows(database, passages)
+    documents = DocumentRows(database, passages, queued_max=ground.settings.queued_items_max)
     texts = DocumentTexts(database, documents, ground.record_texts, ground.reader, count=ground.tokens.count)
     for work in (texts.keep_reading, texts.keep_following, BaseDropping(database, passages).keep_dropping):
         await stack.enter_async_context(background.keeping(work))

@@ -191,6 +191,11 @@ class Settings(ServiceSettings):
     watches_max: int = Field(
         1000, ge=1, description="watches of contexts at once; the shares of a tenant and a key are those of CALLS_MAX"
     )
+    queued_items_max: int = Field(
+        100_000,
+        ge=1,
+        description="documents, texts of records, or vectors of records that may wait for background work, of a tenant",
+    )
     mappings_path: Path | None = Field(
         None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"
     )

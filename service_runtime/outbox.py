@@ -15,11 +15,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from contextkeep.errors import LimitExceeded
 from service_runtime import background
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
 
 LEASE_S = 30.0  # of claimed work; a worker that lives renews it
+
+
+QUEUED_MAX = 100_000
+_TENANTS_MAX = 10_000  # whose room is remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +43,18 @@ class Outbox:
     Args:
         schema: Whose table.
         topic: What is to be done.
+        queued_max: Items of a tenant that `take_room` lets in, about: replicas count for themselves.
     """
 
-    def __init__(self, schema: str, topic: str) -> None:
+    def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
         self._topic = topic
+        self._queued_max = queued_max
+        self._room: dict[UUID, int] = {}  # by tenant: items that are let in before the queue is counted again
+        self._queued = f"""
+            SELECT count(*) AS queued FROM (
+                SELECT FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s LIMIT %s
+            ) q
+        """  # noqa: S608
         self._put = f"""
             INSERT INTO {schema}.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, %s, %s)
             ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
@@ -82,6 +95,31 @@ class Outbox:
     async def put(self, transaction: Transaction, subject_id: UUID) -> None:
         """Owe the work for a subject, instead of what was owed for it before."""
         await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
+
+    async def take_room(self, door: Tenant | Transaction) -> None:
+        """Let one more item of a tenant in; for writes of callers, before `put`.
+
+        The queue is counted only once half of the room that it had is used up: an ordinary write costs nothing.
+
+        Raises:
+            LimitExceeded: the tenant has `queued_max` items in the queue.
+        """
+        room = self._room.pop(door.tenant_id, 0)
+        if not room:
+            (row,) = await door.query(self._queued, (door.tenant_id, self._topic, self._queued_max))
+            left = self._queued_max - row.queued
+            if left <= 0:
+                raise LimitExceeded(
+                    f"{row.queued} items of the tenant wait for background work ({self._topic}), which is the limit; "
+                    "write more when some are done",
+                    limit="queued_items",
+                    limit_max=self._queued_max,
+                    value=row.queued + 1,
+                )
+            room = (left + 1) // 2
+        if len(self._room) >= _TENANTS_MAX:
+            self._room.clear()
+        self._room[door.tenant_id] = room - 1
 
     async def drop(self, transaction: Transaction, subject_id: UUID) -> None:
         """Owe nothing for a subject any more."""

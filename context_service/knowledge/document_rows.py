@@ -18,7 +18,7 @@ from context_service.retrieval.passages import KNOWLEDGE_BASE, Audience, Passage
 from context_service.working_memory.record_fields import ACTIVE
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.outbox import QUEUED_MAX, Outbox
 from service_runtime.postgres import Database, Row, Transaction
 
 KIND = "document"  # of their passages
@@ -140,12 +140,13 @@ class DocumentRows:
     Args:
         database: Where they are.
         passages: What they are found by.
+        queued_max: Documents of a tenant that wait to be read.
     """
 
-    def __init__(self, database: Database, passages: Passages) -> None:
+    def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
         self._database = database
         self._passages = passages
-        self.outbox = Outbox("context", DOCUMENT_TOPIC)
+        self.outbox = Outbox("context", DOCUMENT_TOPIC, queued_max=queued_max)
 
     async def record(self, transaction: Transaction, base: Base, record_id: UUID) -> Row | None:
         """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None: none is there."""
@@ -158,7 +159,12 @@ class DocumentRows:
         return rows[0] if rows else None
 
     async def add(self, transaction: Transaction, base: Base, said: DocumentInput, *, by: str) -> Document:
-        """Write a document that is to be read, in a transaction that has locked its base."""
+        """Write a document that is to be read, in a transaction that has locked its base.
+
+        Raises:
+            LimitExceeded: too many documents of the tenant wait to be read.
+        """
+        await self.outbox.take_room(transaction)
         named = {
             "tenant_id": transaction.tenant_id,
             "document_id": new_id(),

@@ -46,7 +46,7 @@ from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.outbox import QUEUED_MAX, Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -69,7 +69,8 @@ class WorkingMemory:
         writer: Writes new ones.
         limits: Of the tenants.
         passages: What records are found by beside their columns.
-        embeds_texts: Somebody makes the vectors of texts for which no caller gives one.
+        embeds_texts: A worker makes the vectors of texts for which no caller gives one.
+        queued_max: Records of a tenant that wait for their text to be read, or for their vector.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class WorkingMemory:
         limits: Limits,
         passages: RecordPassages,
         embeds_texts: bool = False,
+        queued_max: int = QUEUED_MAX,
     ) -> None:
         self._database = database
         self._records = records
@@ -92,8 +94,8 @@ class WorkingMemory:
         self._limits = limits
         self._embeds_texts = embeds_texts
         self._passages = passages
-        self._outbox = Outbox("context", EMBEDDING_TOPIC)
-        self._texts = Outbox("context", TEXT_TOPIC)
+        self._outbox = Outbox("context", EMBEDDING_TOPIC, queued_max=queued_max)
+        self._texts = Outbox("context", TEXT_TOPIC, queued_max=queued_max)
 
     async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
         """Insert a record with inline content, or with none.
@@ -111,6 +113,7 @@ class WorkingMemory:
         tenant = self._database.of(principal)
 
         async def write(door: Tenant | Transaction) -> Record:
+            await self._take_room(door, said, record)
             return await self._records.insert(
                 door,
                 record,
@@ -323,6 +326,7 @@ class WorkingMemory:
             if upload is not None:
                 await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
+            await self._take_room(transaction, said, record)
             live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
             if live_id is None:
                 raise upload_expired()
@@ -346,6 +350,13 @@ class WorkingMemory:
         await blob_rows.give_up(tenant, written.id)  # a twin of this call was faster
         return stored
 
+    async def _take_room(self, door: Tenant | Transaction, said: RecordInput, record: Record) -> None:
+        """Refuse a new record if too much of its tenant waits for the background work that it needs."""
+        if self._owes_vector(said):
+            await self._outbox.take_room(door)
+        if _owes_text(record):
+            await self._texts.take_room(door)
+
     def _owes_vector(self, said: RecordInput) -> bool:
         return self._embeds_texts and said.embedding is None
 
@@ -366,6 +377,7 @@ class WorkingMemory:
             TEXTS_EMBEDDED.isdisjoint(names) or await self._records.has_vector_of_caller(transaction, record_id)
         ):
             return ""
+        await self._outbox.take_room(transaction)
         await self._outbox.put(transaction, record_id)
         return "PENDING"
 
@@ -378,6 +390,7 @@ class WorkingMemory:
         if not owes:
             await self._texts.drop(transaction, record.id)
             return dataclasses.replace(changed, text_state="NONE", text_error="")
+        await self._texts.take_room(transaction)
         await self._texts.put(transaction, record.id)
         return dataclasses.replace(changed, text_state="PENDING", text_error="")
 

@@ -429,6 +429,8 @@ TESTED_BELOW = {
     "database_pool_max": (10, 3),
     "document_parser_memory_bytes_max": (512 * MIB, 256 * MIB),  # of the process that reads a file: test_documents.py
     "changes_kept_max": (1_000_000, 1000),  # it refuses nothing: the oldest go; test_changes.py tries it
+    "connections_max": (4_000, 500),  # test_transport.py tries it
+    "queued_items_max": (100_000, 1_000),  # test_outbox.py tries it
     "watches_max": (1000, 4),  # test_watching.py tries it
     "evaluation_steps_max": (10_000, 100),
     "evaluation_bytes_max": (MIB, 500),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from uuid import UUID
 
 import pytest
 
+from contextkeep.errors import LimitExceeded
 from service_runtime import outbox
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database, Tenant, Transaction
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 
 WORK = Outbox("context", "tests")
 ALL = "SELECT due_at > now() + interval '1 minute' AS is_late FROM context.outbox ORDER BY 1"
@@ -52,3 +55,27 @@ async def test_what_was_postponed_or_claimed_by_another_is_not_renewed(tenant: T
         assert [row.is_late for row in await tenant.query(ALL)] == [False, True]
         assert await WORK.claim(tenant, count_max=3) == []
         assert await tenant.transaction(partial(WORK.hold, owed=kept))
+
+
+async def test_a_tenant_queues_so_many_items_and_is_told_the_limit(database: Database):
+    """More is refused when it is written, and other tenants are not."""
+    few = Outbox("context", "tests", queued_max=5)
+
+    async def write(tenant_id: UUID) -> None:
+        async def work(transaction: Transaction) -> None:
+            await few.take_room(transaction)
+            await few.put(transaction, new_id())
+
+        await database.tenant(tenant_id).transaction(work)
+
+    for _ in range(5):
+        await write(PRINCIPAL.tenant_id)
+    with pytest.raises(LimitExceeded) as refused:
+        await write(PRINCIPAL.tenant_id)
+    assert refused.value.metadata == {"limit": "queued_items", "limit_max": "5", "value": "6"}
+    await write(OTHER_PRINCIPAL.tenant_id)
+
+    tenant = database.tenant(PRINCIPAL.tenant_id)
+    (owed,) = await few.claim(tenant, count_max=1)
+    await tenant.transaction(partial(few.done, owed=owed))
+    await write(PRINCIPAL.tenant_id)
