@@ -4,8 +4,8 @@ Both services keep them, each call before it is answered. One whose row cannot b
 it did is done, and the line in the log says it.
 
 A refused call changed nothing, and any key can make a thousand of them. So of refusals that are alike (the same caller,
-method and reason) the first in a minute is kept at once, and those that follow in that minute are one row with their
-count, which is written after it.
+method and reason) the first in a minute has a row, and those that follow in that minute are added to the count of
+that row after it. Nothing else of them is kept, here or in a row: an erasure of their user finds all there is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
+from uuid import UUID
 
 import grpc
 from psycopg.types.json import Jsonb
@@ -63,6 +64,8 @@ SELECT access.keep_call(
     %(peer)s, %(ids)s, %(count)s
 )
 """
+
+_COUNT = "SELECT access.count_refused(%(first_id)s, %(count)s) AS is_counted"
 
 _LIST = """
 SELECT id, call_id, called_at, method, scope, status, reason, subject, user_id, agent_id, peer, ids, count
@@ -111,12 +114,12 @@ class _Kind(NamedTuple):
 
 @dataclass(slots=True)
 class _Minute:
-    """What came of one kind since the first, which was kept."""
+    """How many came of one kind since the first, which has a row."""
 
     ends_at: float  # on the monotonic clock
+    principal: Principal  # of the first
+    first_id: UUID
     count: int = 0
-    principal: Principal | None = None  # of the last
-    values: dict[str, Any] | None = None
 
 
 class AuditTrail:
@@ -140,13 +143,13 @@ class AuditTrail:
             await self.tell(now=time.monotonic())
 
     async def tell(self, *, now: float) -> None:
-        """Write a row for each kind of refusals whose minute is over, if more than one came."""
+        """Add to the first row of each kind of refusals whose minute is over how many more came."""
         over = [kind for kind, minute in self._refused.items() if minute.ends_at <= now]
         for kind in over:
             minute = self._refused.pop(kind)
             self._forget(kind)
-            if minute.principal is not None and minute.values is not None:
-                await self._write(minute.principal, {**minute.values, "id": new_id(), "count": minute.count})
+            if minute.count:
+                await self._add(minute)
 
     def _forget(self, kind: _Kind) -> None:
         caller = _caller(kind)
@@ -154,9 +157,9 @@ class AuditTrail:
         if self._methods[caller] <= 0:
             del self._methods[caller]
 
-    def _counted(self, principal: Principal, error: ContextKeepError, values: dict[str, Any]) -> bool:
-        """Count a refused call; False if it is the first of its kind, and so to be kept."""
-        kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, values["method"], error.reason)
+    def _counted(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
+        """Count a refused call; False if it is the first of its kind, and so to be kept as the row of this id."""
+        kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, method, reason)
         caller = _caller(kind)
         if kind not in self._refused and self._methods.get(caller, 0) >= METHODS_MAX:
             kind = kind._replace(method="")
@@ -164,11 +167,10 @@ class AuditTrail:
         if minute is None:
             if len(self._refused) >= KINDS_MAX:
                 return True
-            self._refused[kind] = _Minute(time.monotonic() + MINUTE_S)
+            self._refused[kind] = _Minute(time.monotonic() + MINUTE_S, principal, row_id)
             self._methods[caller] = self._methods.get(caller, 0) + 1
             return False
         minute.count += 1
-        minute.principal, minute.values = principal, values
         return True
 
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
@@ -180,6 +182,7 @@ class AuditTrail:
             return
         call.is_kept = True
         values: dict[str, Any] = {
+            "id": new_id(),
             "call_id": call.call_id,
             "method": call.method.removeprefix("/"),
             "scope": call.scope,
@@ -189,19 +192,34 @@ class AuditTrail:
             "user_id": call.principal.user_id,
             "agent_id": call.principal.agent_id,
             "peer": peer,
-            "ids": Jsonb({}),
+            "count": 1,
         }
-        if error is not None and error.code in _REFUSED and self._counted(call.principal, error, values):
+        if (
+            error is not None
+            and error.code in _REFUSED
+            and self._counted(call.principal, values["method"], error.reason, values["id"])
+        ):
             return
-        await self._write(call.principal, {**values, "id": new_id(), "ids": Jsonb(audit.ids_of(call)), "count": 1})
+        try:
+            await self._write(call.principal, _KEEP, {**values, "ids": Jsonb(audit.ids_of(call))})
+        except (ContextKeepError, TimeoutError) as failure:
+            _log.warning("call not kept", extra={"call_id": call.call_id, "error": str(failure)})
 
-    async def _write(self, principal: Principal, values: dict[str, Any]) -> None:
+    async def _add(self, minute: _Minute) -> None:
+        adding = {"first_id": minute.first_id, "count": minute.count}
+        try:
+            ((is_counted,),) = await self._write(minute.principal, _COUNT, adding)
+            failure = "" if is_counted else "the first of them has no row"
+        except (ContextKeepError, TimeoutError) as error:
+            failure = str(error)
+        if failure:
+            _log.warning("refused calls not counted", extra={"count": minute.count, "error": failure})
+
+    async def _write(self, principal: Principal, statement: LiteralString, parameters: dict[str, Any]) -> list[Any]:
         under_way = current_call.set(None)  # whose deadline may have passed
         try:
             async with asyncio.timeout(_WRITTEN_S):
-                await self._database.of(principal).query(_KEEP, values)
-        except (ContextKeepError, TimeoutError) as failure:
-            _log.warning("call not kept", extra={"call_id": values["call_id"], "error": str(failure)})
+                return await self._database.of(principal).query(statement, parameters)
         finally:
             current_call.reset(under_way)
 

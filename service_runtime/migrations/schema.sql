@@ -107,6 +107,19 @@ CREATE FUNCTION access.context_seen() RETURNS uuid
 
 ALTER FUNCTION access.context_seen() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.count_refused(first_id uuid, refused integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE access.administrative_call c SET count = c.count + refused
+    WHERE c.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid AND c.id = first_id;
+    RETURN FOUND;
+END
+$$;
+
+ALTER FUNCTION access.count_refused(first_id uuid, refused integer) OWNER TO contextkeep_owner;
+
 CREATE TABLE access.context_key (
     id uuid NOT NULL,
     key_sha256 bytea NOT NULL,
@@ -667,6 +680,9 @@ REVOKE ALL ON FUNCTION access.asking_key(asking_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION access.check_operator(asking_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.check_operator(asking_id uuid) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.count_refused(first_id uuid, refused integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.count_refused(first_id uuid, refused integer) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.end_context_keys(of_context_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.end_context_keys(of_context_id uuid) TO contextkeep_service;

@@ -51,11 +51,9 @@ async def test_refused_calls_are_one_row_and_their_count_and_accepted_ones_are_e
 
     assert refused == 500
     assert Counter(rows(urls)) == {
-        ("CreateKey", "PERMISSION_DENIED", 1): 1,
-        ("CreateKey", "PERMISSION_DENIED", 499): 1,
+        ("CreateKey", "PERMISSION_DENIED", 500): 1,
         ("PutAgent", "OK", 1): 3,
-        ("PutAgent", "INVALID_ARGUMENT", 1): 1,
-        ("PutAgent", "INVALID_ARGUMENT", 2): 1,
+        ("PutAgent", "INVALID_ARGUMENT", 3): 1,
     }
 
 
@@ -72,8 +70,8 @@ async def test_a_minute_later_the_next_refusal_is_kept_again(
                 with pytest.raises(PermissionDenied):
                     await reader.context.create_key("mine", ["admin"])
         calls = [one async for one in admin.context.list_administrative_calls()]
-        assert calls[-1].count == 1
-        assert max(one.count for one in calls) > 1
+        assert calls[0].count == 1
+        assert calls[-1].count > 1
 
 
 async def test_a_caller_of_every_method_writes_no_more_rows_than_are_told_apart(
@@ -91,4 +89,4 @@ async def test_a_caller_of_every_method_writes_no_more_rows_than_are_told_apart(
         ):
             with pytest.raises(PermissionDenied):
                 await call()
-    assert [count for _, _, count in rows(urls)] == [1, 1, 1, 2]
+    assert [count for _, _, count in rows(urls)] == [1, 1, 3]

@@ -259,7 +259,7 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
 
   /**
    * How many calls it stands for. Of refused calls that are alike (caller, method, reason) the first in a minute has a row,
-   * and all that follow in that minute have one together: it names the last of them, without ids. Of any other call 1.
+   * and those that follow in that minute are added to its count when the minute is over. Of any other call 1.
    *
    * @generated from field: int32 count = 12;
    */
