@@ -450,6 +450,16 @@ async def test_secrets_are_not_kept_and_the_answer_says_which(caller: Caller, da
         ),
         message.Part(data_json='{"t\\u0079pe": "token", "token": "%s"}' % planted),  # noqa: UP031
     ]
+    inner = {"type": "token", "token": planted}
+    deep = [{"auth": inner, "n": 1}, [2, [inner]]]
+    sent = await caller.send("deep", parts=[message.Part(data_json=json.dumps(one)) for one in deep])
+    assert list(sent.message.redacted_parts) == [0, 1]
+    found = (await caller.call("ListMessages", context_id=sent.context_id)).messages[0]
+    assert [json.loads(one.data_json) for one in found.parts] == [
+        {"auth": {"redacted": True}, "n": 1},
+        [2, [{"redacted": True}]],
+    ]
+
     request_id = an_id()
     sent = await caller.send("with secrets", parts=parts, request_id=request_id, message_id="s")
     assert list(sent.message.redacted_parts) == [0, 2, 3, 4, 5]
