@@ -18,10 +18,11 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from contextkeep.errors import ContextKeepError, FailedPrecondition
 from service_runtime import background
+from service_runtime.health import Health, Reflection
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.tls import TlsFiles, server_credentials
@@ -134,10 +135,11 @@ async def running(
     found_by_name = _FoundByName(server)
     for service in services:
         service.add(found_by_name)
-    health_servicer = health.aio.HealthServicer()
+    health_servicer = Health()
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, found_by_name)
     names = [service.full_name for service in services]
-    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    described = Reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME])
+    reflection_pb2_grpc.add_ServerReflectionServicer_to_server(described, found_by_name)
 
     host = f"[{options.host}]" if ":" in options.host and not options.host.startswith("[") else options.host
     try:
@@ -150,15 +152,15 @@ async def running(
             host=host,
             port=options.port,
         ) from error
-    for name in ("", *names):  # grpc's own beginning is SERVING
-        await health_servicer.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
-    await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
+    for name in ("", *names):
+        health_servicer.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+    health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
         async with _checking(services, health_servicer, metrics):
             yield port
     finally:
-        await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
+        health_servicer.end()  # NOT_SERVING: balancers look elsewhere
         await _stop(server, services, border, options.drain_s)
 
 
@@ -235,9 +237,7 @@ async def until_signal() -> None:
 
 
 @asynccontextmanager
-async def _checking(
-    services: Sequence[Service], health_servicer: health.aio.HealthServicer, metrics: Metrics
-) -> AsyncIterator[None]:
+async def _checking(services: Sequence[Service], health_servicer: Health, metrics: Metrics) -> AsyncIterator[None]:
     """Set for the block the health of every service name, as soon as one of its checks says so; `""` has all checks."""
     checks_of = {service.full_name: service.checks for service in services}
     checks_of[""] = list(dict.fromkeys(check for service in services for check in service.checks))
@@ -252,7 +252,7 @@ async def _checking(
                 continue
             was[name] = ok
             status = health_pb2.HealthCheckResponse
-            await health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
+            health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
             metrics.health_is(name, healthy=ok)
             _log.info("health", extra={"service": name, "serving": ok})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
@@ -18,7 +18,7 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 from contextkeep.errors import Unavailable
-from service_runtime import server
+from service_runtime import health, server
 from service_runtime.auth import ApiKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
@@ -220,3 +220,98 @@ async def test_a_server_ends_though_a_check_of_it_swallows_a_cancellation():
         async with serving({"one": [stubborn]}):
             await asked.wait()
     assert was_cancelled
+
+
+async def test_watches_of_a_connection_and_of_a_process_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    """12,000 of them were held for a caller without a key."""
+    monkeypatch.setattr(health, "WATCHES_MAX", 5)
+    monkeypatch.setattr(health, "WATCHES_OF_CONNECTION_MAX", 3)
+    request = health_pb2.HealthCheckRequest(service="one")
+    async with serving({"one": []}) as port, AsyncExitStack() as stack:
+
+        async def connect() -> health_pb2_grpc.HealthStub:
+            options = [("grpc.use_local_subchannel_pool", 1)]
+            channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}", options)
+            return health_pb2_grpc.HealthStub(await stack.enter_async_context(channel))
+
+        first, second = await connect(), await connect()
+        watches = [first.Watch(request) for _ in range(3)]
+        for watch in watches:
+            await watch.read()
+        assert (await refused(first.Watch(request))).endswith("(health_watches_of_connection: at most 3)")
+        watches += [second.Watch(request) for _ in range(2)]
+        for watch in watches[3:]:
+            await watch.read()
+        assert (await refused(second.Watch(request))).endswith("(health_watches: at most 5)")
+        assert (await first.Check(request)).status == health_pb2.HealthCheckResponse.SERVING
+
+        watches.pop(0).cancel()
+        async with asyncio.timeout(20):
+            while await (freed := first.Watch(request)).read() is grpc.aio.EOF:
+                await asyncio.sleep(0.01)
+        assert freed.done() is False
+
+
+async def test_a_watch_that_is_not_read_keeps_nobody_from_hearing_of_a_change_and_ends_with_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """grpcio's servicer writes to a watch while it holds the lock that the next change waits for."""
+    never = asyncio.Event()
+
+    async def write(answer: object) -> None:
+        await never.wait()
+
+    servicer = health.Health()
+    servicer.set("one", health_pb2.HealthCheckResponse.NOT_SERVING)
+    stuck = _Context(write)
+    written: list[int] = []
+
+    async def keep(answer: health_pb2.HealthCheckResponse) -> None:
+        written.append(answer.status)
+
+    request = health_pb2.HealthCheckRequest(service="one")
+    watches = [asyncio.create_task(servicer.Watch(request, context)) for context in (stuck, _Context(keep))]
+    for change in (
+        lambda: None,
+        lambda: servicer.set("one", health_pb2.HealthCheckResponse.SERVING),
+        servicer.end,
+    ):
+        change()
+        for _ in range(3):
+            await asyncio.sleep(0)
+    await asyncio.wait_for(watches[1], 10)
+    watches[0].cancel()
+    status = health_pb2.HealthCheckResponse
+    assert written == [status.NOT_SERVING, status.SERVING, status.NOT_SERVING]
+
+
+class _Context:
+    """Of a watch whose writes are the test's."""
+
+    def __init__(self, write: Callable[[Any], Awaitable[None]]) -> None:
+        self.write = write
+
+    def peer(self) -> str:
+        return f"ipv4:127.0.0.1:{id(self)}"
+
+
+async def test_streams_of_reflection_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(health, "REFLECTIONS_OF_CONNECTION_MAX", 1)
+    async with serving({"one": []}) as port, grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        question = reflection_pb2.ServerReflectionRequest(list_services="")
+        first = stub.ServerReflectionInfo()
+        await first.write(question)
+        assert "one" in [service.name for service in (await first.read()).list_services_response.service]
+
+        assert "reflections_of_connection" in await refused(stub.ServerReflectionInfo(iter([question])))
+        first.cancel()
+
+
+async def refused(call: Any) -> str:
+    """Return the text with which a stream is refused."""
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        async for _ in call:
+            pass
+    assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    return str(raised.value.details())
