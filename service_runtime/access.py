@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from contextkeep.errors import RateLimited
+from service_runtime import calls
 from service_runtime.auth import (
     ANONYMOUS,
     DEFAULT_TENANT_ID,
@@ -133,6 +134,8 @@ class Access:
         if self._delayed >= _DELAYED_MAX:
             return
         self._delayed += 1
+        if (call := calls.current_call.get()) is not None and call.place is not None:
+            call.place.give_back()  # others' calls need it meanwhile
         try:
             await asyncio.sleep(FAILURE_DELAY_S)
         finally:

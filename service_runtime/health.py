@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection
 
 from contextkeep.errors import TooManyCalls
 
@@ -25,8 +25,6 @@ REFLECTIONS_OF_CONNECTION_MAX = 2
 WRITE_S_MAX = 30.0  # that a caller may not read
 REFLECTION_S_MAX = 60.0  # of a stream
 REFLECTION_INTERVAL_S = 0.02  # between two answers of the process; one takes some milliseconds of CPU
-
-Status = health_pb2.HealthCheckResponse.ServingStatus.ValueType
 
 
 class Streams:
@@ -75,16 +73,16 @@ class Streams:
                 del self._of_connection[connection]
 
 
-class Health(health_pb2_grpc.HealthServicer):
+class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
     """Tells the health of each service name, and of its changes."""
 
     def __init__(self) -> None:
-        self._statuses: dict[str, Status] = {}
+        self._statuses: dict[str, int] = {}
         self._changed = asyncio.Event()  # replaced at each change
         self._has_ended = False
         self._watches = Streams("health_watches", WATCHES_MAX, WATCHES_OF_CONNECTION_MAX)
 
-    def set(self, name: str, status: Status) -> None:
+    def set(self, name: str, status: int) -> None:
         """Set the status of a name, unless the health has ended."""
         if not self._has_ended:
             self._statuses[name] = status

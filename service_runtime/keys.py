@@ -8,6 +8,7 @@ revoked key works no longer than that, and a wrong one costs the database nothin
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import secrets
@@ -20,7 +21,7 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
-from contextkeep.errors import FailedPrecondition, InvalidArgument
+from contextkeep.errors import FailedPrecondition, InvalidArgument, Overloaded
 from service_runtime.administration import administering
 from service_runtime.auth import OPERATOR, Principal
 from service_runtime.ids import new_id
@@ -30,6 +31,9 @@ _log = logging.getLogger("keys")
 
 CACHE_S = 2.0
 _CACHE_MAX = 10_000
+_WRONG_MAX = 1000
+GUESSES_AT_ONCE_MAX = 2  # keys that were never valid here, and are looked up
+GUESSES_WAITING_MAX = 100
 _USE_NOTED_S = 60
 PREFIX_CHARS = 12  # "cgk_" and eight of the key
 DEFAULT_TENANT = "default"
@@ -110,25 +114,54 @@ class StoredKeys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._found: dict[bytes, tuple[float, Principal | None]] = {}  # until when, and who
+        self._valid: dict[bytes, tuple[float, Principal]] = {}  # until when it counts as valid, and who
+        self._wrong_until: dict[bytes, float] = {}
+        self._guesses = asyncio.Semaphore(GUESSES_AT_ONCE_MAX)
+        self._guesses_waiting = 0
         self._none_until = 0.0
 
     async def find(self, secret: str) -> Principal | None:
         """Return the principal of a key that is valid now, or was `CACHE_S` ago.
 
+        Wrong keys have two connections to the database at most, and hold up no key that was valid here before.
+
         Raises:
+            Overloaded: too many keys wait that were never valid here.
             Unavailable: the database does not answer.
         """
         if not secret:
             return None
-        sha256 = _sha256(secret)
-        until, principal = self._found.get(sha256, (0.0, None))
-        if until < time.monotonic():
-            principal = await self._read(sha256)
-            if len(self._found) >= _CACHE_MAX:
-                self._found.clear()  # somebody guesses; those who know their key cost a look each
-            self._found[sha256] = (time.monotonic() + CACHE_S, principal)
+        sha256, now = _sha256(secret), time.monotonic()
+        until, principal = self._valid.get(sha256, (0.0, None))
+        if until >= now:
+            return principal
+        if self._wrong_until.get(sha256, 0.0) >= now:
+            return None
+        principal = await (self._guess(sha256) if principal is None else self._read(sha256))
+        self._remember(sha256, principal)
         return principal
+
+    async def _guess(self, sha256: bytes) -> Principal | None:
+        if self._guesses_waiting >= GUESSES_WAITING_MAX:
+            raise Overloaded("too many unknown keys are being checked", retry_after_s=1)
+        self._guesses_waiting += 1
+        try:
+            async with self._guesses:
+                return await self._read(sha256)
+        finally:
+            self._guesses_waiting -= 1
+
+    def _remember(self, sha256: bytes, principal: Principal | None) -> None:
+        until = time.monotonic() + CACHE_S
+        if principal is None:
+            self._valid.pop(sha256, None)
+            if len(self._wrong_until) >= _WRONG_MAX:
+                self._wrong_until.clear()
+            self._wrong_until[sha256] = until
+            return
+        if len(self._valid) >= _CACHE_MAX:
+            self._valid.clear()
+        self._valid[sha256] = (until, principal)
 
     async def is_empty(self) -> bool:
         """Say whether nobody has made a key yet; a revoked one counts, so that revoking the last opens nothing.

@@ -255,7 +255,7 @@ async def test_watches_of_a_connection_and_of_a_process_are_bounded(monkeypatch:
 async def test_a_watch_that_is_not_read_keeps_nobody_from_hearing_of_a_change_and_ends_with_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """grpcio's servicer writes to a watch while it holds the lock that the next change waits for."""
+    """The servicer of grpcio writes to a watch while it holds the lock that the next change waits for."""
     never = asyncio.Event()
 
     async def write(answer: object) -> None:

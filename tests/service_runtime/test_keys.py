@@ -8,10 +8,11 @@ import logging
 import subprocess
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
@@ -21,7 +22,7 @@ import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
 from contextkeep.entity.v1 import entity_graph_pb2
-from contextkeep.errors import NodeNotFound, PermissionDenied, Unauthenticated
+from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
 from service_runtime.access import Access
 from service_runtime.administration import CannotAdminister
@@ -251,6 +252,42 @@ async def test_a_wrong_key_waits_is_counted_and_is_in_no_log(
 
 
 @pytest.mark.usefixtures("at_once")
+async def test_guesses_do_not_take_the_database_from_keys_that_are_known(
+    database: Database, administration: KeyAdministration
+):
+    """A flood of wrong keys had every connection to the database."""
+    key = administration.create(new_key())
+    late_key = administration.create(new_key())
+    stored = keys.StoredKeys(database)
+    assert await stored.find(key) is not None
+    looking, most = 0, 0
+    goes = asyncio.Event()
+
+    class Slow:
+        async def untenanted(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
+            nonlocal looking, most
+            looking += 1
+            most = max(most, looking)
+            await goes.wait()
+            looking -= 1
+            return await database.untenanted(statement, parameters)
+
+    stored._database = Slow()  # type: ignore[assignment] # the database, that answers when it is told to
+    guesses = [asyncio.create_task(stored.find(f"guess {number}")) for number in range(keys.GUESSES_WAITING_MAX - 1)]
+    late = asyncio.create_task(stored.find(late_key))
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await stored.find("one guess too many")
+    stored._valid = {sha256: (0.0, principal) for sha256, (_, principal) in stored._valid.items()}  # time passed
+    known = asyncio.create_task(stored.find(key))
+    await asyncio.sleep(0.05)
+    assert most == keys.GUESSES_AT_ONCE_MAX + 1  # and the known key: it does not wait
+
+    goes.set()
+    assert (await known, await late) != (None, None)
+    assert await asyncio.gather(*guesses) == [None] * len(guesses)
+
+
 async def test_without_any_key_every_call_is_refused(stack: Addresses):
     """Another account of the machine reaches the port, too."""
     async with (
