@@ -10,6 +10,7 @@ import socket
 import struct
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -20,6 +21,7 @@ from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.server import METADATA_BYTES_MAX, STREAMS_MAX
 from tests.conftest import Addresses
+from tests.faults import floods
 from tests.hostile.calling import Client, Outcome, faults
 from tests.hostile.tables import Tables
 from tests.hostile.things import RPCS
@@ -216,6 +218,24 @@ def test_a_connection_cannot_open_calls_without_end(addresses: Addresses, client
         refused_stream = 7  # its code (RFC 9113, 7): nothing of the call was done
         assert any(kind == 3 and payload[3] == refused_stream for kind, _, payload in frames(connection))
         assert healthy(client)
+
+
+def test_a_flood_of_resets_cancels_no_call_of_others(addresses: Addresses, client: Client):
+    """HTTP/2 rapid reset, without a key: with 2,000 open calls a connection others' calls were cancelled."""
+    host, port = addresses.entity.split(":")
+
+    def flood() -> int:
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            return floods.reset_streams(connection, 20_000, path=RPCS["GetNode"].path)
+
+    with ThreadPoolExecutor(2) as pool:
+        flooding = [pool.submit(flood) for _ in range(2)]
+        healthy_count = 0
+        while not all(one.done() for one in flooding):
+            assert healthy(client)
+            healthy_count += 1
+    assert healthy_count
+    assert healthy(client)
 
 
 def frame(*, kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
