@@ -35,13 +35,16 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(breakable.running(tmp_path_factory.mktemp("postgres")))
         blobs = tmp_path_factory.mktemp("blobs")
-        entity_settings = entity_service.settings.Settings(database_url=postgres.url, entity_service_port=0, drain_s=2)
+        entity_settings = entity_service.settings.Settings(
+            database_url=postgres.url, entity_service_port=0, allow_anonymous=True, drain_s=2
+        )
         entity_address = f"127.0.0.1:{await stack.enter_async_context(entity_service.app.running(entity_settings))}"
         context_settings = context_service.settings.Settings(
             database_url=postgres.url,
             context_service_port=0,
             entity_service_url=entity_address,
             working_memory_storage_path=blobs,
+            allow_anonymous=True,
             drain_s=2,
         )
         context_address = f"127.0.0.1:{await stack.enter_async_context(context_service.app.running(context_settings))}"
