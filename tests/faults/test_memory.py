@@ -152,16 +152,19 @@ async def test_a_tenant_that_makes_a_pod_hold_all_it_can_is_refused_and_others_a
         context_id = await a_long_conversation(hostile)
         await workbooks(hostile)
         refused: Counter[str] = Counter()
-        attacks = [
-            *(archive(pods, refused) for _ in range(ARCHIVES)),
-            *(graph(pods, refused) for _ in range(GRAPHS)),
-            unread(pods, context_id),
-        ]
         sampled = asyncio.create_task(sampling(pods))
-        tasks = [asyncio.create_task(one) for one in attacks]
+        tasks = [asyncio.create_task(unread(pods, context_id))]
+        async with asyncio.timeout(WAIT_MAX_S):
+            while (limit := await limit_of(anext(hostile.list_messages(context_id, page_size=100)))) == "none":
+                await asyncio.sleep(0.1)
+        refused[limit] += 1
+        attacks = [
+            *(archive(pods, refused, waits=bool(number % 2)) for number in range(ARCHIVES)),
+            *(graph(pods, refused) for _ in range(GRAPHS)),
+        ]
+        tasks += [asyncio.create_task(one) for one in attacks]
         served = await others(pods)
         _, standing = await asyncio.wait(tasks, timeout=SETTLE_S)
-        refused[await limit_of(anext(hostile.list_messages(context_id, page_size=100)))] += 1
         later = await others(pods)
         for task in (sampled, *standing):
             task.cancel()
@@ -215,8 +218,8 @@ async def a_long_conversation(client: AsyncContextClient) -> str:
     return sent[0].context_id
 
 
-async def archive(pods: Pods, refused: Counter[str]) -> None:
-    """Announce a large row, and send some of it."""
+async def archive(pods: Pods, refused: Counter[str], *, waits: bool) -> None:
+    """Announce a large row, and send some of it: at once, or unless it is refused."""
     manifest = {"format": 1, "scope": {"kind": "tenant", "id": ""}, "begun_at": "2026-01-01T00:00:00+00:00"}
     piece, _ = sealed(FIRST_SEAL, {"piece": 0, "kind": "manifest"}, orjson.dumps(manifest) + b"\n")
     line = {"piece": 1, "kind": "rows", "table": "memory", "rows": 1, "bytes": 60 * MIB, "seal": "0" * 64}
@@ -227,7 +230,7 @@ async def archive(pods: Pods, refused: Counter[str]) -> None:
     requests += [transfer_pb2.ImportArchiveRequest(data=one) for one in data]
     async with grpc.aio.insecure_channel(pods.context.service.address) as channel:
         call = TransferStub(channel).ImportArchive(metadata=(("x-api-key", pods.hostile_key),))
-        refused[f"archive {await limit_that_ends(call, requests)}"] += 1
+        refused[f"archive {await limit_that_ends(call, requests, waits_after=2 if waits else 0)}"] += 1
 
 
 async def graph(pods: Pods, refused: Counter[str]) -> None:
@@ -240,16 +243,25 @@ async def graph(pods: Pods, refused: Counter[str]) -> None:
         refused[f"graph {await limit_that_ends(call, requests)}"] += 1
 
 
-async def limit_that_ends(call: Any, requests: Sequence[object]) -> str:
-    """Return the limit that a stream is past which sends these requests and does not end."""
+async def limit_that_ends(call: Any, requests: Sequence[object], *, waits_after: int = 0) -> str:
+    """Return the limit that a stream is past which sends these requests and does not end.
+
+    Args:
+        call: The stream.
+        requests: Its messages.
+        waits_after: So many of them, it looks whether it is refused; 0: it does not.
+    """
     with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # it has ended already
-        for request in requests:
+        for number, request in enumerate(requests, 1):
             await call.write(request)
+            if number == waits_after:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(call.code()), SETTLE_S)
     try:
         await call
     except grpc.aio.AioRpcError as error:
-        if "from Core" in (error.details() or ""):
-            return "unknown"  # grpc.aio's own error: the server ended the call while the client was writing
+        if error.code() in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAVAILABLE):
+            return "unknown"  # grpc's own error: the server ended the call while the client was writing
         told = raised(error)
         assert isinstance(told, HeldBytesExceeded), told
         return told.metadata["limit"]
