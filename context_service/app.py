@@ -203,7 +203,7 @@ from contextkeep.context.v1.knowledge_pb2_grpc import add_KnowledgeServicer_to_s
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from contextkeep.errors import FailedPrecondition, NotFound
+from contextkeep.errors import FailedPrecondition, NotFound, StorageFull, Unavailable
 from service_runtime import (
     access,
     background,
@@ -412,6 +412,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     entity = await stack.enter_async_context(_entity_service(settings))
     graph = EntityGraph(entity)
     storage = await stack.enter_async_context(open_storage(settings))
+    await _prove_writable(storage)
     limits = history_limits_of(settings)
     files = await _file_mappings(settings, limits)
     mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
@@ -452,6 +453,18 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
+
+
+async def _prove_writable(storage: BlobStorage) -> None:
+    """Refuse to start where no upload could ever be stored; a provider that is only away is for the health check.
+
+    Raises:
+        ProviderNotConfigured: the container is missing, or the credentials do not allow writes.
+    """
+    try:
+        await storage.check_writable()
+    except (StorageFull, Unavailable) as error:
+        _log.warning("blobs cannot be written", extra={"provider": storage.provider, "error": str(error)})
 
 
 def _children_bytes(settings: Settings) -> int:
@@ -1121,7 +1134,7 @@ def probes(settings: Settings) -> dict[str, Check]:
 
     async def blobs() -> None:
         async with open_storage(settings) as storage:
-            await storage.check()
+            await storage.check_writable()
 
     async def entity() -> None:
         async with _entity_service(settings) as connection:

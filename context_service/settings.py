@@ -71,7 +71,7 @@ class Settings(ServiceSettings):
     working_memory_storage_provider: Provider | None = Field(
         None,
         description="where new blobs go: azure, gcs, s3 or local; unset: azure if WORKING_MEMORY_STORAGE_ACCOUNT is "
-        "set, gcs if a GOOGLE_* variable below is, else local in development and an error in production",
+        "set, gcs if WORKING_MEMORY_GCS_BUCKET is, else local in development and an error in production",
     )
     working_memory_storage_container: str = Field("", description="container (Azure) or bucket (GCS, S3)")
     working_memory_gcs_bucket: str = Field("", description="the bucket of GCS, where it is not the container above")

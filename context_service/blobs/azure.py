@@ -25,6 +25,7 @@ from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpRes
 from azure.storage.blob import BlobBlock, BlobSasPermissions, UserDelegationKey, generate_blob_sas
 from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClient
 
+from context_service.blobs.container_names import AZURE_ACCOUNT, AZURE_CONTAINER
 from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
 from context_service.blobs.retries import Retries
@@ -57,6 +58,9 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
         raise _misconfigured("WORKING_MEMORY_STORAGE_ACCOUNT is required: the storage account of Azure")
     if not container:
         raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER is required: the container of Azure")
+    if not settings.working_memory_storage_endpoint:
+        AZURE_ACCOUNT.check(account, variable="WORKING_MEMORY_STORAGE_ACCOUNT")
+    AZURE_CONTAINER.check(container, variable="WORKING_MEMORY_STORAGE_CONTAINER")
     key = settings.working_memory_storage_key.get_secret_value()
     sas = settings.working_memory_storage_sas.get_secret_value()
     if key and sas:

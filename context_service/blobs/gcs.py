@@ -30,6 +30,7 @@ from google.cloud.storage import Blob, Bucket, Client
 from google.oauth2.service_account import Credentials as ServiceAccount
 from requests.adapters import HTTPAdapter
 
+from context_service.blobs.container_names import GCS_BUCKET
 from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
 from context_service.blobs.retries import Retries
@@ -60,6 +61,8 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
     name = settings.working_memory_gcs_bucket or settings.working_memory_storage_container
     if not name:
         raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_GCS_BUCKET is required: the bucket")
+    own = "WORKING_MEMORY_GCS_BUCKET" if settings.working_memory_gcs_bucket else ""
+    GCS_BUCKET.check(name, variable=own or "WORKING_MEMORY_STORAGE_CONTAINER")
     credentials = await asyncio.to_thread(_credentials, settings)
     threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="gcs")
     with AuthorizedSession(credentials) as api, requests.Session() as uploads:
@@ -202,6 +205,7 @@ class GcsBackend:
         if self._checking is not None and not self._checking.done():
             raise _silent()
         self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
+        self._checking.add_done_callback(_overlook)  # a caller that gave up does not see its error
         await asyncio.shield(self._checking)
 
     def _run(self, call: Callable[..., _T], *arguments: Any, **options: Any) -> asyncio.Future[_T]:
@@ -311,6 +315,12 @@ class GcsBackend:
     def _check(self) -> None:
         with suppress(BlobNotFound), _our_errors():
             self._bucket.blob("health").reload(timeout=TIMEOUT_S, retry=None)
+
+
+def _overlook(checking: asyncio.Future[None]) -> None:
+    """Take a future's error, so that asyncio does not report it as never seen."""
+    if not checking.cancelled():
+        checking.exception()
 
 
 class _Upload:

@@ -65,27 +65,17 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
     """Return where new blobs go, and the variable that decided it.
 
     Raises:
-        ProviderNotConfigured: nothing is named in production, or two clouds are and none is chosen.
+        ProviderNotConfigured: nothing is named in production, two clouds are and none is chosen, or a container of
+            an unknown provider is.
     """
     provider = settings.working_memory_storage_provider
     if provider is not None:
         return provider, (
             "BLOB_STORAGE_PROVIDER" if settings.blob_storage_provider else "WORKING_MEMORY_STORAGE_PROVIDER"
         )
+    # GOOGLE_CLOUD_PROJECT and Google's credentials are in many environments for other reasons: only a bucket counts.
     azure = "WORKING_MEMORY_STORAGE_ACCOUNT" if settings.working_memory_storage_account else ""
-    # Others, such as GOOGLE_API_KEY, belong to other products of Google.
-    gcs = next(
-        (
-            name.upper()
-            for name in (
-                "google_application_credentials",
-                "google_application_credentials_json",
-                "google_cloud_project",
-            )
-            if getattr(settings, name)
-        ),
-        "",
-    )
+    gcs = "WORKING_MEMORY_GCS_BUCKET" if settings.working_memory_gcs_bucket else ""
     if azure and gcs:
         raise ProviderNotConfigured(
             f"{azure} and {gcs} are both set: say with WORKING_MEMORY_STORAGE_PROVIDER=azure or =gcs where blobs go"
@@ -97,6 +87,11 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
     if settings.environment == "production":
         raise ProviderNotConfigured(
             "WORKING_MEMORY_STORAGE_PROVIDER is required in production: where blobs go is not guessed"
+        )
+    if settings.working_memory_storage_container:
+        raise ProviderNotConfigured(
+            "WORKING_MEMORY_STORAGE_CONTAINER is set, and nothing says of which provider: set "
+            "WORKING_MEMORY_STORAGE_PROVIDER to azure, gcs or s3"
         )
     return "local", "ENVIRONMENT"
 

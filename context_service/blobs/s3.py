@@ -19,6 +19,7 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
+from context_service.blobs.container_names import S3_BUCKET
 from context_service.blobs.last_requests import SETTLE_S, LastRequests
 from context_service.blobs.parts import in_parts, size_bytes
 from context_service.blobs.retries import RETRIES_MAX, Retries
@@ -46,6 +47,8 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
     endpoint, region = settings.aws_s3_endpoint, settings.aws_region
     if not bucket:
         raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET is required: the bucket")
+    own = "WORKING_MEMORY_S3_BUCKET" if settings.working_memory_s3_bucket else ""
+    S3_BUCKET.check(bucket, variable=own or "WORKING_MEMORY_STORAGE_CONTAINER")
     if not endpoint and not region:
         raise _misconfigured("AWS_REGION is required: the region of the bucket")
     key, secret = settings.aws_access_key_id, settings.aws_secret_access_key.get_secret_value()

@@ -41,6 +41,7 @@ _log = logging.getLogger("blobs")
 
 BLOCK_BYTES = 1024 * 1024  # hashed, written, read and checked at once
 _CRC_BYTES = 4
+WRITABLE_TIMEOUT_S = 10.0  # of the proof at the start
 # Held by one transfer with a provider, at most: the parts that are put together, and those that are on their way.
 _WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
@@ -323,6 +324,28 @@ class BlobStorage:
             ProviderNotConfigured: its settings are wrong, or it has none.
         """
         await self._backend(provider or self.provider).check()
+
+    async def check_writable(self) -> None:
+        """Write a small blob with the current provider and remove it: proof at the start that uploads can be stored.
+
+        Raises:
+            ProviderNotConfigured: the container is missing, or the credentials do not allow both.
+            StorageFull: there is no room.
+            Unavailable: no answer within `WRITABLE_TIMEOUT_S`.
+        """
+        backend = self._backend(self.provider)
+        key = f"start-{secrets.token_hex(16)}"  # fsck calls it foreign, should a kill leave it
+
+        async def blocks() -> AsyncGenerator[bytes, None]:
+            yield b"contextkeep"
+
+        try:
+            async with asyncio.timeout(WRITABLE_TIMEOUT_S):
+                await backend.check()
+                await backend.write(key, blocks())
+                await self.delete(self.provider, key)
+        except TimeoutError as error:
+            raise Unavailable("the provider of the blobs does not answer", dependency=self.provider) from error
 
     def list_pages(
         self, provider: str, prefix: str = "", *, unfinished: bool = True

@@ -14,11 +14,12 @@ from contextlib import aclosing
 
 import pytest
 
+from context_service.blobs import storage as blob_storage
 from context_service.blobs.last_requests import SETTLE_S
 from context_service.blobs.retries import RETRIES_MAX
 from context_service.blobs.storage import BlobBackend, Declared, StoredBlob
 from contextkeep.errors import ProviderNotConfigured, Unavailable
-from tests.conformance.blob_backend import blocks_of, read
+from tests.conformance.blob_backend import blocks_of, keys, read
 from tests.conformance.large_blobs import MIB, LargeBlobConformance, storage_of, stored
 from tests.emulators.proxy import Answer, Cut, Fault, Proxy, Request, Stall
 from tests.noise import noise
@@ -207,6 +208,31 @@ class CloudBackendConformance(LargeBlobConformance):
         for call in self.calls(without_credentials, key):
             with pytest.raises(ProviderNotConfigured, match="credentials"):
                 await call()
+
+    async def test_the_start_finds_a_missing_container(self, without_container: BlobBackend):
+        with pytest.raises(ProviderNotConfigured, match="does not exist"):
+            await storage_of(without_container).check_writable()
+
+    async def test_the_start_finds_credentials_that_only_read(
+        self, through: tuple[BlobBackend, Proxy], backend: BlobBackend
+    ):
+        through[1].fault = lambda request: Answer(status=403) if request.method in ("PUT", "POST") else None
+
+        with pytest.raises(ProviderNotConfigured, match="do not allow"):
+            await storage_of(through[0]).check_writable()
+
+        through[1].fault = lambda request: None
+        await storage_of(through[0]).check_writable()
+        assert await keys(backend, "start-") == []
+
+    async def test_the_start_waits_for_a_silent_provider_for_a_while_only(
+        self, through: tuple[BlobBackend, Proxy], monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(blob_storage, "WRITABLE_TIMEOUT_S", 0.5)
+        through[1].fault = lambda request: Stall()
+
+        with pytest.raises(Unavailable):
+            await storage_of(through[0]).check_writable()
 
     def calls(self, backend: BlobBackend, key: str) -> list[Callable[[], Awaitable[object]]]:
         async def listing() -> None:

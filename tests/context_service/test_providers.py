@@ -14,8 +14,10 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from pydantic import SecretStr
 
 import context_service.app
+from context_service.blobs.container_names import AZURE_CONTAINER, GCS_BUCKET, S3_BUCKET, NameRule
 from context_service.blobs.providers import BACKENDS, chosen_provider, open_storage
 from context_service.settings import Settings
 from contextkeep.errors import ProviderNotConfigured
@@ -73,9 +75,12 @@ AZURE: dict[str, Any] = {
     ("values", "provider", "variable"),
     [
         ({"working_memory_storage_account": "a"}, "azure", "WORKING_MEMORY_STORAGE_ACCOUNT"),
-        ({"google_application_credentials": "f"}, "gcs", "GOOGLE_APPLICATION_CREDENTIALS"),
-        ({"google_application_credentials_json": "{}"}, "gcs", "GOOGLE_APPLICATION_CREDENTIALS_JSON"),
-        ({"google_cloud_project": "p"}, "gcs", "GOOGLE_CLOUD_PROJECT"),
+        ({"working_memory_gcs_bucket": "b"}, "gcs", "WORKING_MEMORY_GCS_BUCKET"),
+        (
+            {"working_memory_storage_account": "a", "google_cloud_project": "p"},
+            "azure",
+            "WORKING_MEMORY_STORAGE_ACCOUNT",
+        ),
         (
             {"working_memory_storage_provider": "s3", "working_memory_storage_account": "a"},
             "s3",
@@ -85,7 +90,7 @@ AZURE: dict[str, Any] = {
             {
                 "blob_storage_provider": "gcs",
                 "working_memory_storage_account": "a",
-                "google_cloud_project": "p",
+                "working_memory_gcs_bucket": "b",
             },
             "gcs",
             "BLOB_STORAGE_PROVIDER",
@@ -100,16 +105,65 @@ def test_a_provider_is_detected_by_its_variables(
 
 def test_two_clouds_are_an_error_that_says_so():
     with pytest.raises(ProviderNotConfigured) as error:
-        chosen_provider(settings(working_memory_storage_account="a", google_cloud_project="p"))
+        chosen_provider(settings(working_memory_storage_account="a", working_memory_gcs_bucket="b"))
 
-    assert "WORKING_MEMORY_STORAGE_ACCOUNT and GOOGLE_CLOUD_PROJECT are both set" in error.value.message
+    assert "WORKING_MEMORY_STORAGE_ACCOUNT and WORKING_MEMORY_GCS_BUCKET are both set" in error.value.message
 
 
-@pytest.mark.parametrize("name", ["GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "AWS_REGION", "AWS_ACCESS_KEY_ID"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GOOGLE_API_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_APPLICATION_CREDENTIALS_JSON",
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "AWS_REGION",
+        "AWS_ACCESS_KEY_ID",
+    ],
+)
 def test_variables_of_other_products_detect_nothing(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(name, "x")
 
     assert chosen_provider(settings()) == ("local", "ENVIRONMENT")
+    with pytest.raises(ProviderNotConfigured, match="WORKING_MEMORY_STORAGE_PROVIDER is required in production"):
+        chosen_provider(settings(environment="production"))
+
+
+def test_a_container_of_no_provider_is_an_error():
+    """Its files would go to a folder that the operator never looks at."""
+    with pytest.raises(ProviderNotConfigured, match="nothing says of which provider"):
+        chosen_provider(settings(working_memory_storage_container="files", google_cloud_project="p"))
+
+
+@pytest.mark.parametrize("name", ["ab", "-abc", "abc-", "a--b", "Files", "a_b", "a" * 64, "a/b", "a?b", "$root"])
+@pytest.mark.parametrize("provider", ["azure", "s3", "gcs"])
+async def test_a_name_that_the_provider_does_not_allow_is_said_with_its_rule(provider: str, name: str):
+    if (provider, name) in {("s3", "a--b"), ("gcs", "a--b"), ("gcs", "a_b")}:
+        return
+    values = {**AZURE, "aws_region": "eu-west-1", "storage_emulator_host": "http://127.0.0.1:1"}
+    with pytest.raises(ProviderNotConfigured, match=f"WORKING_MEMORY_STORAGE_CONTAINER={re.escape(name)} is no name"):
+        async with open_storage(
+            settings(
+                **{**values, "working_memory_storage_provider": provider, "working_memory_storage_container": name}
+            )
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        (AZURE_CONTAINER, "abc"),
+        (AZURE_CONTAINER, "a" * 63),
+        (AZURE_CONTAINER, "working-memory-1"),
+        (S3_BUCKET, "contoso.files-1"),
+        (GCS_BUCKET, "contoso_files.example.com"),
+        (GCS_BUCKET, "a" * 63 + "." + "b" * 63),
+    ],
+)
+def test_names_that_the_providers_allow_pass(rule: NameRule, name: str):
+    rule.check(name, variable="X")
 
 
 def test_the_older_name_of_the_container_stands_for_the_new_one():
@@ -128,6 +182,10 @@ def test_the_older_name_of_the_container_stands_for_the_new_one():
         ),
         ({"working_memory_storage_provider": "azure"}, "WORKING_MEMORY_STORAGE_ACCOUNT is required"),
         ({"working_memory_storage_account": "a"}, "WORKING_MEMORY_STORAGE_CONTAINER is required"),
+        (
+            {**AZURE, "working_memory_storage_account": "My Account"},
+            "WORKING_MEMORY_STORAGE_ACCOUNT=My Account is no name for a storage account of Azure",
+        ),
         (
             {**AZURE, "working_memory_storage_sas": "sv=1"},
             "WORKING_MEMORY_STORAGE_KEY and WORKING_MEMORY_STORAGE_SAS are both set",
@@ -184,6 +242,24 @@ async def test_a_service_without_a_place_for_blobs_does_not_start(context_settin
             context_settings.model_copy(update={"working_memory_storage_provider": "azure"})
         ):
             pass
+
+
+async def test_a_service_whose_provider_is_only_away_starts(
+    context_settings: Settings, caplog: pytest.LogCaptureFixture
+):
+    """A restart during an outage of the provider must not keep all else down."""
+    away = {
+        "working_memory_storage_provider": "s3",
+        "working_memory_s3_bucket": "files",
+        "aws_s3_endpoint": "http://127.0.0.1:1",
+        "aws_access_key_id": "key",
+        "aws_secret_access_key": SecretStr("secret"),
+    }
+    with caplog.at_level(logging.WARNING):
+        async with context_service.app.running(context_settings.model_copy(update=away)):
+            pass
+
+    assert "blobs cannot be written" in caplog.messages
 
 
 def test_the_command_line_says_it_in_one_sentence():
