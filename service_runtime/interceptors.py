@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 
 import grpc
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from contextkeep.errors import (
     Cancelled,
@@ -30,7 +30,7 @@ from contextkeep.errors import (
     Unimplemented,
 )
 from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
-from service_runtime import audit, calls, tracing
+from service_runtime import audit, calls, messages, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
@@ -469,9 +469,11 @@ def _wrap(
     """
     serialize: Callable[[Any], bytes] = handler.response_serializer
 
-    def parsed(data: bytes) -> object:
+    message_class: type[Message] = handler.request_deserializer.__self__
+
+    async def parsed(data: bytes) -> object:
         try:
-            return handler.request_deserializer(data)
+            return await calls.in_slices(messages.read(message_class, data))
         except DecodeError:  # raised here: grpc would say INTERNAL, as if the fault were ours
             raise malformed() from None
 
@@ -481,7 +483,7 @@ def _wrap(
         async with around(context, unary=True, request_bytes=len(data)) as call:
             if call.is_refused:
                 return b""
-            call.request = parsed(data)
+            call.request = await parsed(data)
             response = await answered(handler.unary_unary, call.request, context)
             if call.response is None:
                 call.response = response
@@ -494,7 +496,7 @@ def _wrap(
         async with around(context, unary=False, request_bytes=len(data)) as call:
             if call.is_refused:
                 return
-            request = parsed(data)
+            request = await parsed(data)
             _hold_until_read(call, context, len(data) * _REQUEST_COPIES)
             async with aclosing(handler.unary_stream(request, context)) as responses:
                 call.request = request
@@ -533,7 +535,7 @@ def _wrap(
 
 
 async def _parsed_stream(
-    call: Call, requests: AsyncIterator[bytes], context: Context, parsed: Callable[[bytes], object], idle_s: float
+    call: Call, requests: AsyncIterator[bytes], context: Context, parsed: Callable[[bytes], Awaitable[object]], idle_s: float
 ) -> AsyncIterator[object]:
     """Yield the messages of a stream, each parsed and charged when it is taken.
 
@@ -551,7 +553,7 @@ async def _parsed_stream(
         except StopAsyncIteration:
             break
         call.held.set(_CALL_BYTES + len(data) * _REQUEST_COPIES)
-        request = parsed(data)
+        request = await parsed(data)
         call.held.set(_CALL_BYTES + len(data) * _PARSED_COPIES)
         del data
         if call.request is None:

@@ -23,7 +23,8 @@ from google.rpc.status_pb2 import Status
 
 from contextkeep.errors import ContextKeepError, InvalidArgument, Unimplemented
 from contextkeep.status import details_of
-from service_runtime.calls import Call, current_call
+from service_runtime import messages
+from service_runtime.calls import Call, current_call, in_slices
 from service_runtime.http import door
 from service_runtime.http.asgi import Answer, Send
 from service_runtime.http.json_messages import JsonMessages
@@ -180,7 +181,7 @@ class _Exchange:
         if self._content_type == JSON:
             return await self._json.read(self._method.request, body, of=call.principal)
         try:
-            return self._method.request.FromString(body)
+            return await in_slices(messages.read(self._method.request, body))
         except DecodeError:
             raise malformed() from None
 

@@ -120,6 +120,18 @@ def anagrams() -> Iterator[str]:
         yield "".join(sorted("abcdefghijklmnopqrstuvwxyz" * 2 + "ijkl")) + "".join(end)
 
 
+@pytest.mark.parametrize("rpc", ["AppendMessages", "WriteGraph", "Recall"])
+@pytest.mark.parametrize("knows_a_key", [True, False])
+def test_a_request_of_two_million_empty_messages_holds_up_nobody(rpc: str, knows_a_key: bool, client: Client):
+    """Protobuf reads it in a quarter of a second; without a key nobody reads it."""
+    request = b"\x12\x00" * (2**21 - 1_000)
+    key = uuid.uuid4() if knows_a_key else "nobody's"
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(lambda _: client.call(RPCS[rpc], request, key=key), range(AT_ONCE)))
+
+    assert {outcome.reason for outcome in outcomes} == {"LIMIT_EXCEEDED" if knows_a_key else "UNAUTHENTICATED"}
+
+
 @pytest.mark.parametrize("member", [b'{"type":"text","text":""}', b"{}", b"1"], ids=["texts", "objects", "numbers"])
 def test_an_answer_of_a_hostile_mcp_server_holds_up_nobody(member: bytes, client: Client):
     key = uuid.uuid4()

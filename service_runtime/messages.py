@@ -1,0 +1,124 @@
+"""Large requests, read in slices: protobuf reads a message in one go, which keeps everybody else from the event loop.
+
+Two megabytes of empty messages, two bytes each, take it a quarter of a second. A message may be cut between its fields
+and merged again, so a large one is read some kilobytes at a time, and what is large in it in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
+
+from contextkeep.errors import LimitExceeded
+
+AT_ONCE_BYTES = 32 * 1024  # at most 2 ms, whatever is in it
+FIELDS_MAX = 100_000  # of a larger request that are walked through: those of itself, and of what is large in it
+_WALKED_AT_ONCE = 4_096  # fields: 3 ms
+_NESTING_MAX = 100  # as protobuf has it
+_VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
+_VARINT_BYTES_MAX = 10
+
+
+def read(message_class: type[Message], data: bytes) -> Generator[None, None, Message]:
+    """Return the message of a request, in steps of some milliseconds (`calls.in_slices`).
+
+    Raises:
+        DecodeError: it is no message of the class; or a large one that holds groups, which nobody writes any more.
+        LimitExceeded: it has more than `FIELDS_MAX` fields.
+    """
+    message = message_class()
+    if len(data) > AT_ONCE_BYTES:
+        yield from _Reading(data).into(message, 0, len(data), nesting=1)
+    else:
+        message.MergeFromString(data)
+    return message
+
+
+class _Reading:
+    """What is walked through of one request."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._fields = 0
+
+    def into(self, message: Message, start: int, end: int, *, nesting: int) -> Generator[None, None, None]:
+        """Merge what is between two places of the request, the borders of whole fields, into a message."""
+        if nesting > _NESTING_MAX:
+            raise DecodeError("it nests too deeply")
+        by_number = message.DESCRIPTOR.fields_by_number
+        begin = place = start
+        while place < end:
+            field_at = place
+            number, place, size = self._field(place, end)
+            if size > AT_ONCE_BYTES and _is_message(field := by_number.get(number)):
+                message.MergeFromString(self._data[begin:field_at])
+                yield
+                yield from self.into(_below(message, field), place, place + size, nesting=nesting + 1)
+                begin = place = place + size
+                continue
+            place += size
+            if place - begin >= AT_ONCE_BYTES:
+                message.MergeFromString(self._data[begin:place])
+                begin = place
+                yield
+            if self._fields % _WALKED_AT_ONCE == 0:
+                yield
+        message.MergeFromString(self._data[begin:place])
+
+    def _field(self, place: int, end: int) -> tuple[int, int, int]:
+        """Return the number of the field at a place, where its value is, and the bytes of that."""
+        self._fields += 1
+        if self._fields > FIELDS_MAX:
+            raise LimitExceeded(
+                f"the request has more than {FIELDS_MAX} fields",
+                limit="request fields",
+                limit_max=FIELDS_MAX,
+                value=self._fields,
+            )
+        tag, place = self._varint(place, end)
+        kind, size = tag & 7, 0
+        if kind == _BYTES:
+            size, place = self._varint(place, end)
+        elif kind == _VARINT:
+            size = self._varint(place, end)[1] - place
+        elif kind in (_FIXED_64, _FIXED_32):
+            size = 8 if kind == _FIXED_64 else 4
+        else:
+            raise DecodeError("it holds a group")
+        if place + size > end:
+            raise DecodeError("it is cut off")
+        return tag >> 3, place, size
+
+    def _varint(self, place: int, end: int) -> tuple[int, int]:
+        """Return the number at a place, and the place behind it."""
+        value = shift = 0
+        for byte in self._data[place : min(end, place + _VARINT_BYTES_MAX)]:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            place += 1
+            if byte < 0x80:
+                return value, place
+        raise DecodeError("it is cut off")
+
+
+def _is_message(field: Any) -> bool:
+    return (
+        field is not None
+        and field.message_type is not None
+        and not field.message_type.GetOptions().map_entry
+        and field.type == FieldDescriptor.TYPE_MESSAGE
+    )
+
+
+def _below(message: Message, field: Any) -> Message:
+    """Return the message that a field of another holds, or one more of those."""
+    below = getattr(message, field.name)
+    if field.is_repeated:
+        added: Message = below.add()
+        return added
+    single: Message = below
+    single.SetInParent()
+    return single
