@@ -535,7 +535,11 @@ def _wrap(
 
 
 async def _parsed_stream(
-    call: Call, requests: AsyncIterator[bytes], context: Context, parsed: Callable[[bytes], Awaitable[object]], idle_s: float
+    call: Call,
+    requests: AsyncIterator[bytes],
+    context: Context,
+    parsed: Callable[[bytes], Awaitable[object]],
+    idle_s: float,
 ) -> AsyncIterator[object]:
     """Yield the messages of a stream, each parsed and charged when it is taken.
 

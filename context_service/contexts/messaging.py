@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -44,11 +45,13 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.calls import give_way
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.requests import Request, Requests
+from service_runtime.turns import SLICE_S
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
 _TRIES = 5  # of a write that others get in the way of: each time, somebody's was written
@@ -292,9 +295,13 @@ class Messaging:
     ) -> list[NewMessage]:
         """Return the messages as they are written: each once, with its id, tokens and passages."""
         prepared: dict[str, NewMessage] = {}
+        pause_at = time.perf_counter() + SLICE_S
         for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
             # One by one: whoever has texts to cut, too, has a turn between them.
             message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes)
+            if time.perf_counter() > pause_at:  # short ones are prepared on the loop
+                await give_way()
+                pause_at = time.perf_counter() + SLICE_S
             if prepared.setdefault(message.said.message_id, message).sha256 != message.sha256:
                 raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
         return list(prepared.values())

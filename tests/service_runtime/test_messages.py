@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +51,30 @@ def test_bytes_that_are_no_message_are_none_in_slices(data: bytes):
         except DecodeError:
             return
     assert read == contexts.AppendMessagesRequest.FromString(data)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        contexts.AppendMessagesRequest(messages=[contexts.MessageInput()] * 2_501),
+        contexts.SendMessageRequest(message=contexts.MessageInput(parts=[message_pb2.Part()] * 2_501)),
+        contexts.AppendMessagesRequest(messages=[contexts.MessageInput(parts=[message_pb2.Part()] * 1_000)] * 61),
+    ],
+    ids=["a list", "a list below", "many lists"],
+)
+def test_a_request_of_longer_lists_than_any_rule_allows_is_refused_before_anybody_goes_through_it(
+    request_: Message,
+):
+    with pytest.raises(LimitExceeded, match="elements; the limit is"):
+        at_once(messages.read(type(request_), request_.SerializeToString()))
+
+
+def test_as_many_parts_as_the_rules_allow_are_read():
+    request = contexts.AppendMessagesRequest(
+        messages=[contexts.MessageInput(parts=[message_pb2.Part(text="")] * 100)] * 500
+    )
+
+    assert at_once(messages.read(type(request), request.SerializeToString())) == request
 
 
 def test_a_request_of_two_million_empty_messages_is_refused_step_by_step():

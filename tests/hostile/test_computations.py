@@ -1,0 +1,335 @@
+"""Every computation whose cost grows with a caller's data, and what bounds it.
+
+On the event loop none takes 10 ms at a time, whatever a caller sent: the worst that the limits allow is tried here,
+step by step. All others run off the loop, or in steps (`calls.in_slices`) that give way to others. Each place that does
+so is listed with its bound; a new one fails here until it is. The stall probe watches next to every case of this folder
+that nothing else holds up the loop.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import string
+import time
+from collections.abc import Callable, Generator, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import context_service
+from context_service.query.mcp_tools import hits
+from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.passages import READ_WHOLE
+from context_service.retrieval.profiles import profile
+from context_service.retrieval.questions import CHARS_MAX, Question
+from context_service.retrieval.ranking import ranking
+from context_service.retrieval.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
+from context_service.retrieval.terms import WORD_CHARS_MAX, stems
+from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.errors import LimitExceeded
+from service_runtime import messages
+from tests.cpu import in_units, units
+
+STEP_UNITS_MAX = 25  # 10 ms on the machine where bounds were chosen
+_ROOT = Path(context_service.__file__).parent.parent
+_PACKAGES = ("context_service", "entity_service", "service_runtime")
+_OFF_THE_LOOP = {"beside_the_loop", "in_slices", "to_thread", "run_in_executor"}
+
+# Where they run off the loop or in steps, by what bounds them: a limit of the contract, or a constant of the code.
+BOUNDS: dict[str, tuple[str, ...]] = {
+    "an answer that is kept for a call that comes again: what the call wrote": (
+        "service_runtime.requests:Requests.keep",
+    ),
+    "no data of a caller: files of the service, libraries of clouds, keys of an operator": (
+        "context_service.app:_file_mappings",
+        "context_service.app:_ground",
+        "context_service.blobs.gcs:GcsBackend._run",
+        "context_service.blobs.gcs:GcsBackend.check",
+        "context_service.blobs.gcs:opened",
+        "context_service.blobs.local:LocalBackend._run",
+        "context_service.blobs.local:LocalBackend.check",
+        "context_service.blobs.s3:S3Backend.create_bucket",
+        "context_service.history.registry:MappingRegistry.keep_current",
+        "service_runtime.database_probes:of_owner.other",
+        "service_runtime.erased:looked_up",
+        "service_runtime.held_bytes:HeldBytes.keep_watching",
+        "service_runtime.tokens:Tokens._key",
+    ),
+    "an artifact: 1 MiB, 100 parts": (
+        "context_service.contexts.artifacts:Artifacts._check",
+        "context_service.contexts.artifacts:Artifacts.put.work",
+    ),
+    "messages of a call: 500, 4 MiB": (
+        "context_service.contexts.log:Log._write",
+        "context_service.contexts.messaging:Messaging._prepared",
+        "context_service.contexts.messaging:Messaging.check",
+        "context_service.contexts.messaging:Messaging.prepared",
+        "context_service.contexts.messaging:Messaging.send",
+        "context_service.servicers.said:messages_of",
+        "context_service.servicers.said:parts_of",
+    ),
+    "text of a record: `RECORD_TEXT_BYTES_MAX`": ("context_service.contexts.pointed_records:PointedRecords._claimed",),
+    "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
+        "context_service.contexts.recall:Recalling._found",
+    ),
+    "a status message: 1 MiB": ("context_service.contexts.tasks:Tasks._check",),
+    "a mapping: 10,000 symbols, and a budget that stops with the call": (
+        "context_service.history.compiling:CompilePool.run",
+    ),
+    "a page of a history": (
+        "context_service.history.newest:Newest.add",
+        "context_service.servicers.chat_history:ChatHistoryServicer.GetChatHistory",
+    ),
+    "samples of a trial: 1,000, 4 MiB": (
+        "context_service.history.trial:MappingTrials._of_samples",
+        "context_service.history.trial:MappingTrials.page",
+    ),
+    "a request of 1,000 characters to sign; certificates, once": (
+        "context_service.knowledge.bedrock:BedrockClient.retrieve",
+    ),
+    "compiled pages that are written together": (
+        "context_service.knowledge.compiled_rows:CompiledRows._pieces",
+        "context_service.knowledge.compiled_rows:CompiledRows._put",
+    ),
+    "text of a document: its limit of bytes": (
+        "context_service.knowledge.document_source:DocumentSource._origin",
+        "context_service.knowledge.document_texts:DocumentTexts._cut",
+    ),
+    "a facet: `FACET_BYTES_MAX`": ("context_service.knowledge.facet_source:FacetSource._origin",),
+    "an answer of an MCP server: 1 MiB, 16,384 containers, 50,000 values, 500 blocks": (
+        "context_service.knowledge.mcp_client:McpClient._http",
+        "context_service.knowledge.mcp_client:McpClient.call.work",
+        "context_service.knowledge.mcp_client:_check_message",
+        "context_service.knowledge.mcp_client:_library",
+        "context_service.knowledge.mcp_client:_tools",
+    ),
+    "a memory: its limit of bytes": ("context_service.knowledge.memories:Memories.made",),
+    "a page: its limit of bytes": ("context_service.knowledge.pages:Pages.put",),
+    "memories that a reflection rests on": ("context_service.knowledge.recalling:MemoryRecalling.reflect",),
+    "arguments and answers of a tool: a message of 4 MiB": (
+        "context_service.mcp.answers:plain",
+        "context_service.mcp.answers:shortened",
+        "context_service.mcp.http:Mcp._answer",
+        "context_service.mcp.query_server:_result",
+        "context_service.mcp.servicer:ToolsServicer.ExecuteTool",
+        "context_service.mcp.window_tools:expand",
+    ),
+    "hits of the providers of a question, and what they say: limits of `query.checking`": (
+        "context_service.query.mcp_tools:McpToolProvider.search",
+        "context_service.query.meaning:HitsByMeaning.cosines",
+        "context_service.query.queries:ContextQueries._answer",
+        "context_service.query.queries:ContextQueries._expanded",
+        "context_service.query.queries:ContextQueries._fused",
+        "context_service.query.queries:ContextQueries._pass.check",
+        "context_service.query.queries:ContextQueries.query",
+        "context_service.query.specialists:_Folder.best",
+    ),
+    "words of a question without a match: 4, with 20,000 words; steps": ("context_service.retrieval.asking:asked",),
+    "as `Recall`; steps": ("context_service.retrieval.best:best",),
+    "passages: 600 that are read, 1 MiB that are written together; 20,000 words": (
+        "context_service.retrieval.passages:Passages._rows",
+        "context_service.retrieval.passages:Passages.put",
+        "context_service.retrieval.passages:Passages.vocabulary",
+        "context_service.retrieval.passages:Passages.words_like",
+    ),
+    "a message of a history: 1 MiB": ("context_service.syncing:_messages",),
+    "texts of a call: 4 MiB": ("context_service.tokens.counting:TokenCounter.counts",),
+    "a piece of an archive: 1 MiB": (
+        "context_service.transfer.archive:pieces",
+        "context_service.transfer.importing:_Import._begin_context",
+        "context_service.transfer.importing:_Import._rows",
+    ),
+    "what a window reads or shows at a time: limits of `windows.config`": (
+        "context_service.windows.checkpoints:Checkpoints._pins",
+        "context_service.windows.editing:Editing._room",
+        "context_service.windows.editing:Editing._write_pins",
+        "context_service.windows.editing:Editing.patch_state.prepared",
+        "context_service.windows.editing:Editing.update.prepared",
+        "context_service.windows.forks:Forks._inherited",
+        "context_service.windows.merges:Merges._worked",
+        "context_service.windows.own_profiles:OwnProfiles._apart",
+        "context_service.windows.own_profiles:OwnProfiles.beside",
+        "context_service.windows.packs:Packs._add",
+        "context_service.windows.packs:Packs._begin_anew.work",
+        "context_service.windows.packs:Packs._decided",
+        "context_service.windows.packs:Packs._messages",
+        "context_service.windows.packs:Packs._packed",
+        "context_service.windows.packs:Packs._planned",
+        "context_service.windows.packs:Packs._prefetched",
+        "context_service.windows.packs:Packs._sight",
+        "context_service.windows.packs:Packs._tell",
+        "context_service.windows.statistics:Statistics.of",
+        "context_service.windows.statistics_rows:StatisticsRows.breaks",
+        "context_service.windows.view_rows:ViewRows.add",
+        "context_service.windows.view_rows:ViewRows.blocks",
+        "context_service.windows.view_rows:ViewRows.held",
+        "context_service.windows.view_rows:ViewRows.prepare",
+        "context_service.windows.view_rows:ViewRows.prepare_written",
+        "context_service.windows.view_rows:ViewRows.prepared",
+        "context_service.windows.view_rows:ViewRows.shown",
+        "context_service.windows.view_rows:ViewRows.tallies",
+        "context_service.windows.view_rows:ViewRows.write_fold",
+        "context_service.windows.windows:Windows.prepared",
+        "context_service.windows.writing:Writing._segment",
+    ),
+    "columns of found records; passages as `Recall`, in steps": (
+        "context_service.working_memory.asked:AskedRecords.in_columns",
+        "context_service.working_memory.asked:AskedRecords.in_passages",
+    ),
+    "text of a file: its limit of bytes": ("context_service.working_memory.file_texts:FileTexts._put",),
+    "content of a record: 1 MiB": (
+        "context_service.working_memory.memory:WorkingMemory.insert",
+        "context_service.working_memory.memory:WorkingMemory.update",
+        "context_service.working_memory.record_texts:RecordTexts.content",
+        "context_service.working_memory.record_texts:RecordTexts.read",
+    ),
+    "data of a node: 1 MiB, and the change of it": ("entity_service.changes:changed_data",),
+    "a request: 4 MiB, 2,000 rows": ("entity_service.servicer:EntityGraphServicer._parsed",),
+    "a line of an import: 4 MiB": ("entity_service.transfer_wire:ImportLines.batches",),
+    "`beside_the_loop` itself": ("service_runtime.documents:beside_the_loop",),
+    "a body of protobuf: 4 MiB, 100,000 fields, 60,000 elements; steps": (
+        "service_runtime.http.connect:_Exchange.request",
+    ),
+    "a request: 4 MiB, 100,000 fields, 60,000 elements; steps": ("service_runtime.interceptors:_wrap.parsed",),
+}
+
+
+def off_the_loop() -> Iterator[str]:
+    """Yield where work is moved off the event loop, or done in steps: the module and the function."""
+
+    def within(node: ast.AST, path: tuple[str, ...]) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            if isinstance(child, ast.Call):
+                called = child.func.id if isinstance(child.func, ast.Name) else getattr(child.func, "attr", "")
+                if called in _OFF_THE_LOOP:
+                    yield ".".join(path)
+            yield from within(child, (*path, child.name) if named else path)
+
+    for package in _PACKAGES:
+        for file in sorted((_ROOT / package).rglob("*.py")):
+            module = ".".join(file.relative_to(_ROOT).with_suffix("").parts)
+            for path in within(ast.parse(file.read_text("utf-8")), ()):
+                yield f"{module}:{path}"
+
+
+def test_all_that_runs_off_the_loop_is_listed_with_what_bounds_it():
+    listed = [place for places in BOUNDS.values() for place in places]
+
+    assert sorted(set(listed)) == sorted(listed), "listed twice"
+    assert set(off_the_loop()) == set(listed)
+
+
+# What runs on the loop, at its worst.
+
+
+def an_ordinary_word(number: int) -> str:
+    return "".join(string.ascii_lowercase[int(digit)] for digit in str(number))
+
+
+def long_words(count: int) -> list[str]:
+    """Return words of 64 letters that begin alike and have the same letters."""
+    front = "".join(sorted(string.ascii_lowercase * 2 + "ijk"))
+    return [front + "".join(end) for end in islice(permutations("abcdefghi"), count)]
+
+
+def slips() -> Generator[None, None, object]:
+    """Compare words that are nearly alike, all of the length and the letters of those that are meant."""
+    known = long_words(WORDS_MAX)
+    assert len(known[0]) == WORD_CHARS_MAX
+    return meant([word[:20] + "zyx" + word[23:] for word in known[:2]], Vocabulary(known))
+
+
+def beginnings() -> Generator[None, None, object]:
+    """Compare with a vocabulary of words that all begin with the one that is meant."""
+    return meant(["a" * 40], Vocabulary(f"{'a' * 40}{an_ordinary_word(number)}" for number in range(WORDS_MAX)))
+
+
+def ranked() -> Generator[None, None, object]:
+    """Rank as many passages as are read, each full of terms of the question."""
+    terms = [an_ordinary_word(10_000 + number) for number in range(CHARS_MAX // 6)]
+    found = [(place, place % ASKED_TERMS_MAX) for place in range(256)]
+    now, count = datetime.now(UTC), READ_WHOLE
+    rows = [
+        Row(one, 0, 0, one, 256, 256, 256 * count, count, 0, "text", "user", "", None, now - timedelta(one), found)
+        for one in range(count)
+    ]
+    total = 256 * count
+    totals = Totals(passages=count, sessions=1, length=total, length_before=total, length_after=total, last_seq=count)
+    matching = Matching(totals=totals, rows=rows, is_whole=True, estimated={})
+    return ranking(Question.of(" ".join(terms)), matching, profile("conversation"))
+
+
+def a_request() -> Generator[None, None, object]:
+    """Read a request of empty messages, of which each of a list's has as many as are just not large."""
+    part = b"\x22\x00" * (messages.AT_ONCE_BYTES // 2 - 8)
+    size = len(part)
+    said = b"\x12" + bytes([size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14]) + part
+    return messages.read(contexts.AppendMessagesRequest, said * (4 * 1024 * 1024 // len(said)))
+
+
+# To free two million messages takes protobuf 25 ms, which nobody can cut.
+_FREEING_UNITS = 75
+
+
+@pytest.mark.parametrize(
+    ("begin", "units_max"),
+    [
+        (slips, STEP_UNITS_MAX),
+        (beginnings, STEP_UNITS_MAX),
+        (ranked, STEP_UNITS_MAX),
+        (a_request, STEP_UNITS_MAX + _FREEING_UNITS),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_no_step_takes_longer_than_a_slice_may(begin: Callable[[], Generator[None, None, object]], units_max: float):
+    """The first of two runs may pay for what is made once, and for other programs."""
+    assert min(worst_step(begin()), worst_step(begin())) < units_max
+
+
+def worst_step(steps: Generator[None, None, object]) -> float:
+    """Return the CPU of the longest step, in units of the moment."""
+    worst_s, is_over = 0.0, False
+    while not is_over:
+        began_s = time.thread_time()
+        try:
+            next(steps)
+        except (StopIteration, LimitExceeded):
+            is_over = True
+        worst_s = max(worst_s, time.thread_time() - began_s)
+    return in_units(worst_s)
+
+
+def dates(text: str) -> Callable[[], object]:
+    text = (text * (CHARS_MAX // len(text)))[:CHARS_MAX]
+    return lambda: Question.of(text).days
+
+
+_LONG_WORD = "".join(random.Random(7).choices(string.ascii_lowercase, k=32))
+AT_ONCE: dict[str, Callable[[], object]] = {
+    "dates of a question: months by years": dates("jan 2001 may 1999 "),
+    "dates of a question: ISO": dates("2001-01-01 "),
+    "words of a question": lambda: Question.of(" ".join(map(an_ordinary_word, range(CHARS_MAX // 5)))).terms,
+    "a vocabulary": lambda: Vocabulary(_LONG_WORDS),
+    "terms a slip away from the longest word that the index is asked for": lambda: stems(one_slip_away(_LONG_WORD)),
+    "hits of a small answer of an MCP tool": lambda: hits(_SMALL),
+}
+
+
+class _SMALL:
+    structured: Any = None
+    texts = (json.dumps([{"text": "x" * 100}] * 200),)
+    is_error = False
+
+
+_LONG_WORDS = long_words(WORDS_MAX)
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_what_is_done_at_once_takes_no_longer_than_a_slice_may(name: str):
+    assert units(AT_ONCE[name]) < STEP_UNITS_MAX
