@@ -19,8 +19,9 @@ import orjson
 
 from context_service.knowledge.knowledge_base import Bedrock
 from context_service.settings import Settings
-from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, ProviderNotConfigured
+from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, LimitExceeded, ProviderNotConfigured
 from service_runtime.destinations import Destinations
+from service_runtime.documents import beside_the_loop, check_containers
 from service_runtime.extras import install
 from service_runtime.pinned import Origin, Response, Watch, broken
 from service_runtime.pinned import client as pinned_client
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from botocore.session import Session
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
+_READING = 2  # times as long as parsing, for `beside_the_loop`
 QUESTION_CHARS_MAX = 1_000  # of the API: what is behind them is not asked
 _RESULTS_MAX = 100  # of the API
 _OK, _REDIRECT, _HTTP_ERROR = 200, 300, 400
@@ -110,8 +112,9 @@ class BedrockClient:
             said = watch.failure or broken(error) or "it cannot be asked"
             raise KnowledgeBaseFailed(f"the Retrieve API cannot be asked: {said}") from None
         try:
-            return _passages(orjson.loads(answer))
-        except (ValueError, TypeError):
+            check_containers("answer", answer.decode(errors="replace"))
+            return await beside_the_loop(_READING * len(answer), lambda: _passages(orjson.loads(answer)))
+        except (ValueError, TypeError, LimitExceeded):
             raise KnowledgeBaseFailed(
                 "the Retrieve API cannot be asked: what it answers is no answer of Retrieve"
             ) from None

@@ -22,6 +22,7 @@ from service_runtime.calls import answer_s, aside, remaining_s
 _log = logging.getLogger("chat")
 
 _ANSWER_BYTES_MAX = 1024 * 1024
+_CONTAINERS_MAX = 64 * 1024  # of an answer, those of a JSON text in it too: 10 ms for a parser
 
 
 class ChatModel:
@@ -88,7 +89,7 @@ class ChatModel:
             is_ours = status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             raise self._failed(pauses, said, asked_s=endpoint.retry_after_s(retry_after), is_of_it=not is_ours)
         pauses.answered()
-        return _content(answer)
+        return await _content(answer)
 
     async def _posted(self, body: bytes) -> tuple[int, bytes | None, str]:
         posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
@@ -116,9 +117,11 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
         )
 
 
-def _content(answer: bytes) -> str:
+async def _content(answer: bytes) -> str:
     try:
-        content = orjson.loads(answer)["choices"][0]["message"]["content"]
+        content = await endpoint.parsed(
+            answer, containers_max=_CONTAINERS_MAX, read=lambda said: said["choices"][0]["message"]["content"]
+        )
     except (ValueError, TypeError, LookupError) as error:
         raise ChatFailed(f"the model's answer is not one of /chat/completions ({type(error).__name__})") from error
     if not isinstance(content, str) or not content.strip():

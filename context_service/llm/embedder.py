@@ -30,6 +30,9 @@ from service_runtime.vectors import check_vector
 _log = logging.getLogger("embedder")
 
 _ANSWER_BYTES_MAX = 16 * 1024 * 1024
+# For each text: a vector of 4,096 numbers of 32 characters, though we store smaller ones. Around all of them the rest.
+_VECTOR_BYTES_MAX, _AROUND_BYTES_MAX = 4_096 * 32, 64 * 1024
+_VECTOR_CONTAINERS_MAX, _AROUND_CONTAINERS_MAX = 8, 1_000
 
 # What says that one of the texts is wrong. Of all other statuses another text would get the same.
 _TEXT_IS_WRONG = frozenset(
@@ -71,7 +74,7 @@ class EndpointEmbedder(Embedder):
         try:
             posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
             async with posting as response:
-                answer = await _read(response)
+                answer = await _read(response, count=len(texts))
                 status, retry_after = response.status, response.headers.get("retry-after", "")
         except TimeoutError:
             raise EmbedderFailed("the embedder did not answer in time") from None
@@ -80,7 +83,7 @@ class EndpointEmbedder(Embedder):
             raise EmbedderFailed("the embedder cannot be reached") from error  # but not where it is: callers read this
         if status != HTTPStatus.OK:
             raise self._failure(status, answer, retry_after)
-        return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
+        return [Embedding(values=values, model=self.model) for values in await _vectors(answer, count=len(texts))]
 
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
         message = f"the embedder answered {status}: {endpoint.shown(answer, key=self._key)}"
@@ -105,18 +108,24 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
         )
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
+async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
+    bytes_max = min(_AROUND_BYTES_MAX + count * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
+    answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
     if answer is None:
-        raise EmbedderFailed(f"the embedder's answer has more than {_ANSWER_BYTES_MAX} bytes")
+        raise EmbedderFailed(f"the embedder's answer has more than {bytes_max} bytes")
     return answer
 
 
-def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
+async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
     """Return the vectors of an answer, in the order of the texts."""
+
+    def read(said: Any) -> list[tuple[float, ...]]:
+        found = {int(one["index"]): tuple(map(float, one["embedding"])) for one in said["data"]}
+        return [found[index] for index in range(count)]
+
+    containers_max = _AROUND_CONTAINERS_MAX + count * _VECTOR_CONTAINERS_MAX
     try:
-        found = {int(one["index"]): tuple(map(float, one["embedding"])) for one in orjson.loads(answer)["data"]}
-        vectors = [found[index] for index in range(count)]
+        vectors = await endpoint.parsed(answer, containers_max=containers_max, read=read)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise EmbedderFailed(f"the embedder's answer is not one of /embeddings ({type(error).__name__})") from error
     try:

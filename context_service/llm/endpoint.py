@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Callable
 from http import HTTPStatus
+from typing import Any, TypeVar
+
+import orjson
+
+from service_runtime.documents import beside_the_loop
+
+_T = TypeVar("_T")
 
 PAUSE_S = 1.0  # after a first failure; then twice as long each time
 PAUSE_S_MAX = 60.0
 
+_READING = 2  # times as long as parsing, for `beside_the_loop`
 _SHOWN_CHARS = 300  # of what an endpoint says is wrong
 _RETRY_AFTER_S_MAX = 300.0
 # What passes by itself, beside all that an endpoint calls its own fault.
@@ -24,6 +32,18 @@ async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes |
         if len(answer) > bytes_max:
             return None
     return bytes(answer)
+
+
+async def parsed(answer: bytes, *, containers_max: int, read: Callable[[Any], _T]) -> _T:
+    """Return what `read` makes of an answer's JSON, off the event loop if it is large.
+
+    Raises:
+        ValueError: it is not JSON, or holds more lists and objects than an honest answer.
+        Whatever `read` raises.
+    """
+    if answer.count(b"{") + answer.count(b"[") > containers_max:
+        raise ValueError(f"more than {containers_max} lists and objects")
+    return await beside_the_loop(_READING * len(answer), lambda: read(orjson.loads(answer)))
 
 
 def shown(answer: bytes, *, key: str) -> str:

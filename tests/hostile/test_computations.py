@@ -42,6 +42,9 @@ _OFF_THE_LOOP = {"beside_the_loop", "in_slices", "to_thread", "run_in_executor"}
 
 # Where they run off the loop or in steps, by what bounds them: a limit of the contract, or a constant of the code.
 BOUNDS: dict[str, tuple[str, ...]] = {
+    "an answer of a model: 1 MiB, 65,536 containers; of an embedder: 128 KiB and 8 containers for each text": (
+        "context_service.llm.endpoint:parsed",
+    ),
     "an answer that is kept for a call that comes again: what the call wrote": (
         "service_runtime.requests:Requests.keep",
     ),
