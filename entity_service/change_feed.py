@@ -14,10 +14,14 @@ itself: it removes the changes that came with it, and all places from before are
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import os
+import struct
 import time
 from datetime import timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from contextkeep.errors import ChangesExpired, ChangesHeldUp, ChangesNotStarted, ContextKeepError, InvalidPageToken
 from service_runtime.auth import Principal
@@ -32,6 +36,8 @@ SWEPT_ROWS = 10_000  # of one statement
 _SETTLE_S = 5.0
 _SETTLE_POLL_S = 0.02
 _ORIGIN_CHARS = 16
+_NONCE_BYTES = 12
+_NUMBERS = struct.Struct(">QQ")  # a transaction's id, and the number in it
 
 # A feed `f` that was started in another database, or in this one before it was put back from a copy.
 _IS_FOREIGN = """
@@ -40,13 +46,14 @@ _IS_FOREIGN = """
 
 _FEED = f"""
 SELECT
-    {_IS_FOREIGN} AS is_foreign, f.origin,
+    {_IS_FOREIGN} AS is_foreign, f.origin, f.place_key,
     (f.started_below <= pg_snapshot_xmax(pg_current_snapshot())) IS TRUE AS is_started,
     (f.started_below <= pg_snapshot_xmin(pg_current_snapshot())) IS TRUE AS is_settled,
     pg_snapshot_xmin(pg_current_snapshot())::text AS below
 FROM entity.change_feed f
 WHERE f.tenant_id = %(tenant_id)s
 """  # noqa: S608 - a constant
+_PLACE_KEY = "SELECT f.place_key FROM entity.change_feed f WHERE f.tenant_id = %(tenant_id)s"
 _START = "INSERT INTO entity.change_feed (tenant_id) VALUES (%(tenant_id)s) ON CONFLICT DO NOTHING"
 
 # In a transaction after that of `_START`.
@@ -103,7 +110,7 @@ WHERE p.transaction = oldest.id
 # One snapshot says what is forgotten, up to where nothing comes late, and what changed until there.
 _PAGE = f"""
 SELECT
-    f.below::text AS below, f.is_foreign, f.origin,
+    f.below::text AS below, f.is_foreign, f.origin, f.place_key,
     f.started_below IS NULL OR f.started_below > f.below AS is_starting,
     f.origin <> %(origin)s OR %(after_transaction_id)s::text::xid8 > f.ends
         OR (f.forgotten_transaction_id, f.forgotten_seq)
@@ -113,7 +120,8 @@ SELECT
     (extract(epoch FROM c.changed_at) * 1000000)::bigint AS changed_at
 FROM (
     SELECT
-        f.origin, f.started_below, f.forgotten_transaction_id, f.forgotten_seq, {_IS_FOREIGN} AS is_foreign,
+        f.origin, f.place_key, f.started_below, f.forgotten_transaction_id, f.forgotten_seq,
+        {_IS_FOREIGN} AS is_foreign,
         pg_snapshot_xmin(pg_current_snapshot()) AS below, pg_snapshot_xmax(pg_current_snapshot()) AS ends
     FROM entity.change_feed f
     WHERE f.tenant_id = %(tenant_id)s
@@ -228,7 +236,7 @@ class ChangeFeed:
         while True:
             row = await self._feed(tenant)
             if row and row.is_settled:
-                return _encode(tenant, row.below, 0, row.origin)
+                return encode_place(tenant.tenant_id, row, row.below, 0)
             if not row:
                 await tenant.query(_START, parameters)
             if not (row and row.is_started):
@@ -253,8 +261,12 @@ class ChangeFeed:
                 raise _not_started()
             if not row.is_settled:
                 raise await _starting(tenant)
-            return ChangePage([], _encode(tenant, row.below, 0, row.origin), has_more=False)
-        place = _decode(tenant, query.place)
+            return ChangePage([], encode_place(tenant.tenant_id, row, row.below, 0), has_more=False)
+        _parts(tenant.tenant_id, query.place)  # a malformed one is refused whether there is a feed or not
+        feeds = await tenant.query(_PLACE_KEY, {"tenant_id": tenant.tenant_id})
+        if not feeds:
+            raise _not_started()
+        place = decode_place(tenant.tenant_id, feeds[0].place_key, query.place)
         parameters = {"tenant_id": tenant.tenant_id, "rows": query.page_size + 1, **place}
         rows = await tenant.query(_PAGE, parameters)
         if not rows:
@@ -270,7 +282,7 @@ class ChangeFeed:
         has_more = len(found) > len(read)
         last = read[-1] if has_more else None
         transaction_id, number = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
-        return ChangePage(_merged(read), _encode(tenant, transaction_id, number, rows[0].origin), has_more)
+        return ChangePage(_merged(read), encode_place(tenant.tenant_id, rows[0], transaction_id, number), has_more)
 
     async def _feed(self, tenant: Tenant) -> Row | None:
         """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
@@ -384,26 +396,50 @@ def _waits_for(age_s: float) -> str:
     )
 
 
-def _encode(tenant: Tenant, transaction_id: str, seq: int, origin: str) -> str:
-    return encode_token(("ListChanges", tenant.tenant_id), [int(transaction_id), seq, origin])
+def encode_place(tenant_id: UUID, feed: Row, transaction_id: str, seq: int) -> str:
+    """Return a place in a feed. Its numbers are hidden: a transaction's id tells how much all tenants write."""
+    nonce = os.urandom(_NONCE_BYTES)
+    numbers = _hidden(feed.place_key, nonce, _NUMBERS.pack(int(transaction_id), seq))
+    return encode_token(("ListChanges", tenant_id), [(nonce + numbers).hex(), feed.origin])
 
 
-def _decode(tenant: Tenant, place: str) -> dict[str, object]:
+def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, object]:
     """Return where a reader is: the transaction, the number in it, and the database that both are of.
 
     Raises:
         InvalidPageToken: it is of another tenant, or none.
     """
-    query = ("ListChanges", tenant.tenant_id)
-    try:
-        key = decode_token(query, place, parts=3, field="place") or []
-    except InvalidPageToken:
-        # An older release did not say of which database it was.
-        key = [*(decode_token(query, place, parts=2, field="place") or []), ""]
-    *numbers, origin = key
-    if not all(type(part) is int and 0 <= part < 2**63 for part in numbers) or not _is_origin(origin):
+    data, origin = _parts(tenant_id, place)
+    if not data:
+        return {"after_transaction_id": "0", "after_seq": 0, "origin": ""}
+    numbers = _NUMBERS.unpack(_hidden(place_key, data[:_NONCE_BYTES], data[_NONCE_BYTES:]))
+    if not all(number < 2**63 for number in numbers):
         raise InvalidPageToken("place is malformed", field="place")
     return {"after_transaction_id": str(numbers[0]), "after_seq": numbers[1], "origin": origin}
+
+
+def _parts(tenant_id: UUID, place: str) -> tuple[bytes, str]:
+    """Return the hidden part of a place, and its database; both empty of an older release, which hid nothing.
+
+    Raises:
+        InvalidPageToken: it is of another tenant, or none.
+    """
+    hidden, origin = decode_token(("ListChanges", tenant_id), place, parts=2, field="place") or ["", ""]
+    if all(type(part) is int and 0 <= part < 2**63 for part in (hidden, origin)):
+        return b"", ""
+    try:
+        data = bytes.fromhex(hidden)
+    except (TypeError, ValueError):
+        data = b""
+    if len(data) != _NONCE_BYTES + _NUMBERS.size or not _is_origin(origin):
+        raise InvalidPageToken("place is malformed", field="place")
+    return data, origin
+
+
+def _hidden(place_key: bytes, nonce: bytes, numbers: bytes) -> bytes:
+    """Return numbers hidden, or hidden ones shown."""
+    pad = hashlib.blake2b(nonce, key=place_key, digest_size=_NUMBERS.size).digest()
+    return bytes(one ^ other for one, other in zip(numbers, pad, strict=True))
 
 
 def _is_origin(value: object) -> bool:

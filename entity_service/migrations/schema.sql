@@ -548,7 +548,8 @@ CREATE TABLE entity.change_feed (
     started_below xid8,
     forgotten_transaction_id xid8 DEFAULT '0'::xid8 NOT NULL,
     forgotten_seq bigint DEFAULT 0 NOT NULL,
-    origin text DEFAULT entity.change_origin() NOT NULL
+    origin text DEFAULT entity.change_origin() NOT NULL,
+    place_key bytea DEFAULT decode(replace(((gen_random_uuid())::text || (gen_random_uuid())::text), '-'::text, ''::text), 'hex'::text) NOT NULL
 );
 
 ALTER TABLE entity.change_feed OWNER TO contextkeep_owner;

@@ -460,6 +460,18 @@ $$;
 
 ALTER FUNCTION access.number_row() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.number_tenant() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM access.numbers_of(NEW.id);
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION access.number_tenant() OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.numbers_of(of_tenant uuid) RETURNS regclass
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -655,6 +667,8 @@ CREATE INDEX context_key_expiry ON access.context_key USING btree (expires_at);
 
 CREATE INDEX tenant_elsewhere ON access.tenant USING btree (database) WHERE (database IS NOT NULL);
 
+CREATE TRIGGER numbered AFTER INSERT ON access.tenant FOR EACH ROW EXECUTE FUNCTION access.number_tenant();
+
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
 
@@ -719,6 +733,8 @@ GRANT ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea,
 REVOKE ALL ON FUNCTION access.number_behind(of_tenant uuid, seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION access.number_row() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.number_tenant() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION access.numbers_of(of_tenant uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.numbers_of(of_tenant uuid) TO contextkeep_service;

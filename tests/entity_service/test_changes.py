@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 
 import grpc
 import psycopg
@@ -25,10 +27,10 @@ from contextkeep.errors import (
     PermissionDenied,
 )
 from entity_service import change_feed
-from entity_service.change_feed import ChangeQuery, ChangeSweep
+from entity_service.change_feed import ChangeQuery, ChangeSweep, decode_place, encode_place
 from service_runtime.auth import DEFAULT_TENANT_ID, Principal
-from service_runtime.pages import decode_token, encode_token
-from service_runtime.postgres import Database
+from service_runtime.pages import _BINDING_BYTES, encode_token
+from service_runtime.postgres import Database, Row
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
@@ -246,7 +248,7 @@ async def test_without_a_feed_writes_keep_nothing(graph: Graph, others: Graph, d
     a = (await graph.write(node(), node())).nodes[0].id
     await graph.DeleteNode(pb.DeleteNodeRequest(node_id=a))
 
-    for place in ("", encode_token(("ListChanges", DEFAULT_TENANT_ID), [3, 0, "abc"])):
+    for place in ("", encode_token(("ListChanges", DEFAULT_TENANT_ID), [3, 0])):
         async with refused(ChangesNotStarted):
             await page(graph, place)
     assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
@@ -380,11 +382,28 @@ async def test_a_place_outlives_the_service(graph: Graph, entity_settings, calle
     await tells(graph, place, [(a, CHANGED), (b, CHANGED)])
 
 
-async def place_of(graph: Graph, transaction_id: int, seq: int) -> str:
+async def feed_of(graph: Graph, database: Database) -> Row:
+    """Return the key of a feed, and where it was started."""
+    await started(graph)
+    statement = "SELECT f.place_key, f.origin FROM entity.change_feed f WHERE f.tenant_id = %s"
+    (feed,) = await database.tenant(graph.tenant_id).query(statement, (graph.tenant_id,))
+    return feed
+
+
+async def place_of(graph: Graph, database: Database, transaction_id: int, seq: int) -> str:
     """A place that nobody was given, of this database."""
-    key = decode_token(("ListChanges", graph.tenant_id), await started(graph), parts=3)
-    assert key
-    return encode_token(("ListChanges", graph.tenant_id), [transaction_id, seq, key[2]])
+    return encode_place(graph.tenant_id, await feed_of(graph, database), str(transaction_id), seq)
+
+
+async def test_a_place_shows_no_number(graph: Graph, database: Database):
+    """The id of a transaction counts what all tenants write. Two places of the same moment have nothing in common."""
+    places = [await started(graph) for _ in range(2)]
+    shown = [base64.urlsafe_b64decode(place + "=" * (-len(place) % 4))[_BINDING_BYTES:] for place in places]
+    hidden = [bytes.fromhex(json.loads(data)[0]) for data in shown]
+    assert sum(one == other for one, other in zip(*hidden, strict=True)) < 8
+    feed = await feed_of(graph, database)
+    numbers = [str(decode_place(graph.tenant_id, feed.place_key, place)["after_transaction_id"]) for place in places]
+    assert all(number.encode() not in data for number, data in zip(numbers, shown, strict=True))
 
 
 async def test_what_is_too_old_is_forgotten_and_says_so(graph: Graph, others: Graph, database: Database, urls: Urls):
@@ -481,14 +500,18 @@ async def settled(graph: Graph) -> pb.ListChangesResponse:
 
 
 @pytest.mark.parametrize("others_place", ["elsewhere", ""])
-async def test_a_place_of_another_database_is_expired(graph: Graph, others_place: str):
-    place = await started(graph)
-    transaction_id, seq, _ = decode_token(("ListChanges", graph.tenant_id), place, parts=3) or (0, 0, "")
-    key = [transaction_id, seq, others_place] if others_place else [transaction_id, seq]  # as an older release gave it
+async def test_a_place_of_another_database_is_expired(graph: Graph, database: Database, others_place: str):
+    place, feed = await started(graph), await feed_of(graph, database)
+    transaction_id = int(str(decode_place(graph.tenant_id, feed.place_key, place)["after_transaction_id"]))
+    seq = 0
+    others = encode_token(("ListChanges", graph.tenant_id), [transaction_id, seq])  # as an older release gave it
+    if others_place:
+        elsewhere = SimpleNamespace(place_key=feed.place_key, origin=others_place)
+        others = encode_place(graph.tenant_id, elsewhere, str(transaction_id), seq)
     async with refused(ChangesExpired):
-        await page(graph, encode_token(("ListChanges", graph.tenant_id), key))
+        await page(graph, others)
     async with refused(ChangesExpired):
-        await page(graph, await place_of(graph, transaction_id + 10**6, seq))
+        await page(graph, await place_of(graph, database, transaction_id + 10**6, seq))
     assert not (await page(graph, place)).changes
 
 

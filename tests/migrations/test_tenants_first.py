@@ -124,6 +124,7 @@ def test_a_trigger_stays_within_a_tenant(urls: Urls):
         ("count_change", "context.wm_record"),
         ("count_part", "context.upload_part"),
         *(("numbered", f"context.{name}") for name in NUMBERED_OF_CONTEXT),  # draws from the sequence of the tenant
+        ("numbered", "access.tenant"),  # makes that
         *(("numbered", f"entity.{name}") for name in ("change", "node", "progress")),
     }
     assert {(trigger.tgname, trigger.name) for trigger in ask(urls, _TRIGGERS)} == known
