@@ -14,7 +14,7 @@ from uuid import UUID
 
 import orjson
 
-from context_service.knowledge.compiled_rows import facet_stale, page_stale, scope_of
+from context_service.knowledge.compiled_rows import DECLASSIFIED, facet_stale, page_stale, scope_of
 from context_service.knowledge.definition import TRUST, FacetKind
 from context_service.retrieval.best import best, few_of_each
 from context_service.retrieval.meaning import Meaning
@@ -48,6 +48,7 @@ FROM json_to_recordset(%(found)s::json) n (n integer, seq bigint, ordinal intege
     ) f
     JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
     {_APPROVED}
+WHERE {DECLASSIFIED}
 ORDER BY n.n
 """  # noqa: S608 - constants
 _COUNT = f"SELECT count(*) AS pages FROM context.compiled_page p {_APPROVED} WHERE p.tenant_id = %(tenant_id)s"  # noqa: S608
@@ -57,6 +58,7 @@ FROM context.facet f
     JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
     {_APPROVED}
 WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND f.slug = %(slug)s AND f.is_put = %(is_put)s
+    AND {DECLASSIFIED}
 """  # noqa: S608
 
 

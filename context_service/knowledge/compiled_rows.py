@@ -178,6 +178,14 @@ WHERE p.audience_id = %(audience_id)s
 _APPROVED = """
     JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
 """
+# An approval declassifies what its own version wrote. A facet of another version is shown as if it were not declassified:
+# to keys that see all that it read.
+DECLASSIFIED = """
+    (NOT f.is_declassified OR f.definition_version = d.version OR coalesce(current_setting('app.bounds', true), '') = ''
+        OR context.in_bounds(
+            f.graph_name, CASE WHEN cardinality(f.bundles) = 1 THEN f.bundles[1] ELSE '' END, f.app_id
+        ))
+"""
 _PAGE_COLUMNS = """
     p.page_id, p.definition_name, p.definition_version, p.node_id, p.node_type, p.title, p.aliases, p.trouble,
     p.graph_name, p.agent_bundle_id, p.app_id, p.compile_id, p.compiled_at, p.created_at, d.version AS approved_version
@@ -193,7 +201,9 @@ WHERE p.tenant_id = %(tenant_id)s AND p.page_id = %(page_id)s
 _LOCK = f"{_READ} FOR UPDATE OF p"
 _FACETS = f"""
 SELECT {_FACET_COLUMNS} FROM context.facet f
-WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s
+    JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
+    {_APPROVED}
+WHERE f.tenant_id = %(tenant_id)s AND f.page_id = %(page_id)s AND {DECLASSIFIED}
 ORDER BY f.is_put, f.place, f.slug COLLATE "C"
 """  # noqa: S608
 _STALE_BY = """

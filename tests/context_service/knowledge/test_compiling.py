@@ -425,6 +425,27 @@ async def test_a_declassified_facet_is_read_by_whoever_sees_the_node(world: Worl
     assert await titles(world.of(agent_bundle_id="law")) == []
 
 
+async def test_declassifying_ends_with_the_approval_and_not_with_the_next_compile(world: World):
+    node = await world.node("Customer", "Orrery", agent_bundle_id="sales")
+    await world.node("Note", below=node, text="Lawsuit: none", agent_bundle_id="law")
+    await world.approve("customer", rules(facet("notes", walk=BELOW, declassify=True)))
+    await compiled(world)
+    sales, graphs = world.of(agent_bundle_id="sales"), world.of(graph_names=["default"])
+    (ref,) = [hit.ref for hit in (await asked(sales, "lawsuit")).hits]
+    assert await hits(sales, "lawsuit") == await hits(graphs, "lawsuit") == ["Lawsuit: none"]
+
+    await world.approve("customer", rules(facet("notes", walk=BELOW)))
+    for _ in range(2):  # a compile of the narrower audience does not write the wider one's page
+        pages = [
+            await sales.context.get_compiled_page(one.page_id) async for one in sales.context.list_compiled_pages()
+        ]
+        assert [one.text for page in pages for one in page.facets] == []
+        assert await hits(sales, "lawsuit") == []
+        assert [one.is_found for one in (await asked(sales, "lawsuit", expand_refs=[ref])).expanded] == [False]
+        assert await hits(graphs, "lawsuit") == await hits(world, "lawsuit") == ["Lawsuit: none"]
+        await compiled(sales)
+
+
 async def test_compiling_needs_its_scope_and_reads_as_the_caller(world: World):
     await world.approve("customer", rules())
     with pytest.raises(PermissionDenied):
