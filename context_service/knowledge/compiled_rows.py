@@ -178,8 +178,8 @@ WHERE p.audience_id = %(audience_id)s
 _APPROVED = """
     JOIN context.definition d ON d.tenant_id = p.tenant_id AND d.name = p.definition_name AND d.state = 'APPROVED'
 """
-# An approval declassifies what its own version wrote. A facet of another version is shown as if it were not declassified:
-# to keys that see all that it read.
+# An approval declassifies what its own version wrote. A facet of another version is shown as if it were not
+# declassified: to keys that see all that it read.
 DECLASSIFIED = """
     (NOT f.is_declassified OR f.definition_version = d.version OR coalesce(current_setting('app.bounds', true), '') = ''
         OR context.in_bounds(

@@ -84,10 +84,11 @@ class ChatModel:
         if answer is None:
             raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
         if status != HTTPStatus.OK:
-            said = f"the model answered {status}: {endpoint.shown(answer, key=self._key)}"
             # What is wrong with this text may be right with the next one.
-            is_ours = status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            raise self._failed(pauses, said, asked_s=endpoint.retry_after_s(retry_after), is_of_it=not is_ours)
+            if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
+                raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
+            by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"
+            raise self._failed(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
         pauses.answered()
         return await _content(answer)
 

@@ -86,9 +86,9 @@ class EndpointEmbedder(Embedder):
         return [Embedding(values=values, model=self.model) for values in await _vectors(answer, count=len(texts))]
 
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
-        message = f"the embedder answered {status}: {endpoint.shown(answer, key=self._key)}"
         if status in _TEXT_IS_WRONG:
-            return TextRefused(message)
+            return TextRefused(f"the embedder answered {status}: {endpoint.shown(answer, key=self._key)}")
+        message = f"the embedder answered {endpoint.status_of(status, answer, key=self._key)}"
         if endpoint.passes(status):
             return EmbedderFailed(message, retry_after_s=endpoint.retry_after_s(retry_after))
         return EmbedderMisconfigured(message)

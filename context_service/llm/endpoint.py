@@ -1,8 +1,13 @@
-"""What endpoints of models have in common: bounded answers, errors without keys, pauses behind failures."""
+"""What endpoints of models have in common: bounded answers, errors without keys, pauses after failures.
+
+What an endpoint says is wrong may repeat the text that it got. So its words go only to the caller whose text it is;
+logs, records and callers who are refused during a pause read its status and, where it has one, its code.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import AsyncIterable, Callable
 from http import HTTPStatus
@@ -19,6 +24,8 @@ PAUSE_S_MAX = 60.0
 
 _READING = 2  # times as long as parsing, for `beside_the_loop`
 _SHOWN_CHARS = 300  # of what an endpoint says is wrong
+_ERROR_BYTES_MAX = 16 * 1024  # of which a code is looked for
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _RETRY_AFTER_S_MAX = 300.0
 # What passes by itself, beside all that an endpoint calls its own fault.
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
@@ -50,6 +57,17 @@ def shown(answer: bytes, *, key: str) -> str:
     """Return the beginning of what an endpoint said: callers read it, and it may repeat what it got, a key too."""
     said = answer.decode(errors="replace").replace("\0", "")
     return (said.replace(key, "***") if key else said).strip()[:_SHOWN_CHARS]
+
+
+def status_of(status: int, answer: bytes, *, key: str) -> str:
+    """Return what anybody may read of a failure: the status, and the code in OpenAI's form of errors."""
+    try:
+        error = orjson.loads(answer if len(answer) <= _ERROR_BYTES_MAX else b"")["error"]
+        codes = [code for code in (error.get("code"), error.get("type")) if isinstance(code, str)]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        codes = []
+    code = next((code for code in codes if _CODE.fullmatch(code) and not (key and key in code)), "")
+    return f"{status} ({code})" if code else str(status)
 
 
 def passes(status: int) -> bool:

@@ -18,6 +18,7 @@ from service_runtime.calls import answer_s, aside, remaining_s
 
 _log = logging.getLogger("embedder")
 
+_LATE = "the embedder did not answer in time"
 _SHARE = 0.5  # of the time that a call has left: the rest is for what is found by words
 
 
@@ -63,14 +64,20 @@ class QuestionVectors:
             return known
         if not self._pauses.is_over:
             raise NoVector(self._pauses.failed_by)
+        seconds = min(self._timeout_s, answer_s(remaining_s()) * _SHARE)
         try:
-            async with aside(), asyncio.timeout(min(self._timeout_s, answer_s(remaining_s()) * _SHARE)):
+            async with aside(), asyncio.timeout(seconds):
                 (embedding,) = await self._made(tenant_id, text)
         except TextRefused as error:  # of another text there is one
             raise NoVector(str(error)) from error
-        except (EmbedderFailed, TimeoutError) as error:
-            self._failed(error)
-            raise NoVector(self._pauses.failed_by) from error
+        except TimeoutError as error:
+            # A caller in a hurry says nothing of the embedder.
+            if seconds == self._timeout_s:
+                self._failed(_LATE)
+            raise NoVector(_LATE) from error
+        except EmbedderFailed as error:
+            self._failed(str(error), asked_s=error.retry_after_s)
+            raise NoVector(str(error)) from error
         self._pauses.answered()
         return self._known.put(tenant_id, text, embedding.values)
 
@@ -88,7 +95,6 @@ class QuestionVectors:
         if not made.cancelled():
             made.exception()  # asked for, or asyncio would log it
 
-    def _failed(self, error: EmbedderFailed | TimeoutError) -> None:
-        by = str(error) or "the embedder did not answer in time"
-        pause_s = self._pauses.failed(by, asked_s=error.retry_after_s if isinstance(error, EmbedderFailed) else 0.0)
+    def _failed(self, by: str, *, asked_s: float = 0.0) -> None:
+        pause_s = self._pauses.failed(by, asked_s=asked_s)
         _log.warning("question has no vector", extra={"error": by, "pause_s": pause_s})

@@ -68,7 +68,8 @@ class HitsByMeaning:
                 )
                 found |= {one.ref: cosine for one, cosine in zip(compared, cosines, strict=True)}
         except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
-            _log.info("hits are compared by words alone", extra={"error": str(error) or "the embedder was late"})
+            # Not its text: an embedder that refuses a text may repeat it.
+            _log.info("hits are compared by words alone", extra={"error": type(error).__name__})
             return None
         unrelated = self._embedder.unrelated
         return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in found.items()}

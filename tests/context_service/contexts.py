@@ -60,11 +60,11 @@ class Caller:
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
-    async def call(self, name: str, /, **fields: Any) -> Any:
+    async def call(self, name: str, /, *, deadline_s: float = 30, **fields: Any) -> Any:
         module, stub = next((module, stub) for module, stub in self.stubs.items() if hasattr(stub, name))
         request = getattr(module, f"{name}Request")(**fields)
         try:
-            return await getattr(stub, name)(request, metadata=self.metadata, timeout=30)
+            return await getattr(stub, name)(request, metadata=self.metadata, timeout=deadline_s)
         except grpc.aio.AioRpcError as error:
             raise raised(error) from None
 

@@ -7,6 +7,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from aiohttp import web
 from context_service.llm import endpoint
 from context_service.retrieval import passages as passages_module
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.errors import DeadlineExceeded
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
 from tests.conftest import PRINCIPAL
@@ -163,8 +165,12 @@ async def test_what_has_no_vector_yet_is_found_by_words_and_said_to_be_pending(s
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (lambda texts: web.Response(status=503, text="overloaded"), "overloaded"),
-        (lambda texts: web.Response(status=401, text="who are you?"), "who are you?"),
+        (lambda texts: web.Response(status=503, text="overloaded"), "the embedder answered 503"),
+        (lambda texts: web.Response(status=401, text="who are you?"), "the embedder answered 401"),
+        (
+            lambda texts: web.json_response({"error": {"code": "no_model", "message": texts[0]}}, status=404),
+            "the embedder answered 404 (no_model)",
+        ),
         (lambda texts: web.Response(status=400, text="too long"), "too long"),
         (lambda texts: web.Response(text="<html>"), "not one of /embeddings"),
         (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [1.0] * 8}]}), "has 8 values"),
@@ -203,6 +209,34 @@ async def test_a_slow_embedder_is_waited_for_once_and_not_for_long(stack: Stack,
 
     stack.server.gate.set()
     await until(lambda: _is_compared(stack, context_id))
+
+
+async def test_what_an_embedder_says_of_one_text_is_shown_to_no_other_caller(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    context_id = await stack.begun("The puppy sleeps.", *talk(5))
+    monkeypatch.setattr(endpoint, "PAUSE_S", 1)
+    monkeypatch.setattr(endpoint, "PAUSE_S_MAX", 1)
+    stack.server.answer = lambda texts: web.Response(status=500, text=f"I cannot embed: {texts[0]}")
+    with caplog.at_level("INFO"):
+        for question in ("is the zebra ill?", "and the mouse?"):
+            assert (await stack.recall(context_id, question)).by_meaning.error == "the embedder answered 500"
+    assert "zebra" not in str([vars(record) for record in caplog.records])
+    await asyncio.sleep(1.05)
+
+
+async def test_a_caller_in_a_hurry_takes_the_embedder_from_nobody(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    context_id = await stack.begun("The puppy sleeps.", *talk(5))
+    monkeypatch.setattr(endpoint, "PAUSE_S", 30)
+    monkeypatch.setattr(endpoint, "PAUSE_S_MAX", 30)
+    stack.server.gate.clear()
+    asked = len(stack.server.requests)
+    with suppress(DeadlineExceeded):  # on a slow machine
+        hurried = await stack.caller.call("Recall", context_id=context_id, text="in a hurry", deadline_s=0.9)
+        assert hurried.recalled.by_meaning.error == "the embedder did not answer in time"
+    assert len(stack.server.requests) == asked + 1
+    stack.server.gate.set()
+    assert (await stack.recall(context_id, "dog, at leisure")).by_meaning.is_compared
 
 
 async def _is_compared(stack: Stack, context_id: str) -> bool:

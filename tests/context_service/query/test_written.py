@@ -156,9 +156,9 @@ def down(status: int) -> Callable[[dict[str, Any]], web.StreamResponse]:
         (says(""), "said nothing"),
         (says(None), "said nothing"),
         (says("x" * 2_000_000), "more than"),
-        (down(500), "answered 500: no, \\*\\*\\*"),
+        (down(500), "answered 500$"),
         (down(429), "answered 429"),
-        (down(400), "answered 400"),
+        (down(400), "answered 400: no, \\*\\*\\*"),
         (lambda _: web.Response(text="<html>"), "not one of /chat/completions"),
         (lambda _: web.json_response({"choices": []}), "not one of /chat/completions"),
         (lambda _: web.Response(status=302, headers={"location": "http://169.254.169.254/"}), "answered 302"),
@@ -199,6 +199,18 @@ async def test_a_model_that_failed_is_left_alone_for_a_while(writing: Writing, m
     found = await answered(writing)
     assert len(writing.server.requests) == asked
     assert "answered 503" in found["answer"]["reason"]
+    await asyncio.sleep(1.05)
+
+
+async def test_what_a_model_says_of_one_question_is_shown_to_no_other_caller(
+    writing: Writing, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endpoint, "PAUSE_S", 1.0)
+    monkeypatch.setattr(endpoint, "PAUSE_S_MAX", 1.0)
+    failed = {"code": "server_error", "message": "cannot answer this"}
+    writing.server.answer = lambda body: web.json_response({"error": {**failed, "got": body}}, status=500)
+    for _ in range(2):  # the second is refused during the pause
+        assert (await answered(writing))["answer"]["reason"] == "the model answered 500 (server_error)"
     await asyncio.sleep(1.05)
 
 
