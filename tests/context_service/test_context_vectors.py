@@ -26,7 +26,8 @@ from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.postgres import Across, Database
+from service_runtime.tenants import Rounds
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import KEYS, Caller, an_id, with_embedder
@@ -271,19 +272,19 @@ async def test_a_worker_that_is_killed_at_any_step_is_followed_by_one_that_goes_
     async def killed(self: PassageVectorMaking, *args: Any, **kwargs: Any) -> None:
         raise asyncio.CancelledError
 
-    async def nothing(self: PassageVectorMaking, tenant: Tenant) -> tuple[int, bool]:
-        return 0, False
+    async def nothing(self: Rounds, among: object = None) -> int:
+        return 0
 
-    make_some, tenant = PassageVectorMaking.make_some, world.database.tenant(PRINCIPAL.tenant_id)
-    monkeypatch.setattr(PassageVectorMaking, "make_some", nothing)
+    run, tenant = Rounds.run, world.database.tenant(PRINCIPAL.tenant_id)
+    monkeypatch.setattr(Rounds, "run", nothing)  # the service's own worker rests
     context_id = await world.begun("pear", "plum", "fig")
     worker = PassageVectorMaking(world.database, CONTEXT, Made(), text_chars=1_000)
     with monkeypatch.context() as patched, pytest.raises(asyncio.CancelledError):
         patched.setattr(PassageVectorMaking, step, killed)
-        await make_some(worker, tenant)
-    assert await make_some(worker, tenant) == (0, False), "it is leased"
+        await worker.make_some(tenant)
+    assert await worker.make_some(tenant) == (0, False), "it is leased"
     await tenant.query("UPDATE context.outbox SET due_at = now()")
-    monkeypatch.setattr(PassageVectorMaking, "make_some", make_some)
+    monkeypatch.setattr(Rounds, "run", run)
     assert (await world.waited(context_id)).index == pb.ContextIndex(passage_count=3, indexed_count=3)
     assert await world.owed() == []
 

@@ -85,6 +85,7 @@ async def test_what_is_below_a_context_is_found_among_what_was_forked_from_its_r
         await log.begin(context_id, ContextInput(), [a_message()], principal=PRINCIPAL, only=None, request=None)
     statement = log_module._CLOSE_BELOW_SEEN if of == "a context that closes" else erasing._BEGIN
     named = {"erasure_id": uuid.uuid4(), "requested_by": "", "request_key": None, "rpc": None, "fingerprint": None}
+    named |= {"subject": ""}
     named |= {"tenant_id": PRINCIPAL.tenant_id, "context_id": context_id}
     explained = replace(statement, sql=f"EXPLAIN {statement.sql}")
     door = database.of(PRINCIPAL, context_id=context_id)

@@ -736,7 +736,9 @@ async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
     state = [(one.section, one.key, one.text) for one in await context.get_state(window_id)]
     assert state == [("value", "staging port", "staging port: 9001"), ("progress", "", "40 %")]
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool("task_state_update", {**asked, "set": [{"section": "value", "key": "a\nb"}]})
+        await context.execute_tool(
+            "task_state_update", {"window_id": window_id, "set": [{"section": "value", "key": "a\nb"}]}
+        )
     assert refused.value.violations[0].field == "set[0].key"
 
 

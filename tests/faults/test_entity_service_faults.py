@@ -79,6 +79,7 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
             context_service_port=0,
             entity_service_url=f"127.0.0.1:{network.port}",
             working_memory_storage_path=folder / "blobs",
+            allow_anonymous=True,
             drain_s=2,
         )
         address = f"127.0.0.1:{await stack.enter_async_context(context_service.app.running(settings))}"

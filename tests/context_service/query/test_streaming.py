@@ -19,6 +19,7 @@ from tests.errors import raised
 from tests.examples import examples
 from tests.fakes import context_providers as stubs
 
+EXPENSIVE_CALLS_MAX = 8  # as the settings have it
 RENEWAL = "When was the renewal of Acme signed?"
 OK, SKIPPED = pb.PROVIDER_STATE_OK, pb.PROVIDER_STATE_SKIPPED
 # All that answer the same each time, in whatever way.
@@ -183,7 +184,8 @@ async def test_who_reads_slowly_keeps_no_turn(world: World, monkeypatch: pytest.
 
     async def noted(self: Turns, principal: Any) -> None:
         await take(self, principal)
-        every.append(self)
+        if self._at_once_max == EXPENSIVE_CALLS_MAX:
+            every.append(self)
 
     monkeypatch.setattr(Turns, "take", noted)
     calls = [aiter(stream(world, "workspace", "huge", limit=50, depth="deep")) for _ in range(4)]

@@ -126,7 +126,9 @@ echo '{"content": "12 files"}' | contextkeep context append --context 0197f1f2-0
 """,
 )
 def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) -> None:
-    """Send messages of a file or stdin: up to 500 and 4 MiB at once, all or none.
+    """Send messages of a file or stdin, in batches.
+
+    A batch has up to 500 messages and 4 MiB, and is written whole or not at all.
 
     A line is a message: a JSON object with role, content, parts, name, message_id, agent_id, metadata, said_at and
     session, each where there is something to say. The options from --title on are of a new context.
