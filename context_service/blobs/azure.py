@@ -28,7 +28,7 @@ from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClien
 from context_service.blobs.container_names import AZURE_ACCOUNT, AZURE_CONTAINER
 from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
-from context_service.blobs.retries import Retries
+from context_service.blobs.retries import Retries, asked_delay_s
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
@@ -285,6 +285,8 @@ async def _fetch(blob: BlobClient, start_bytes: int, length_bytes: int) -> bytes
             if error.status_code == _PAST_THE_END:
                 return b""
             raise
+        except ValueError as error:  # how the SDK says that the answer is no range of a blob
+            raise Unavailable("Azure Blob Storage does not answer", dependency="azure") from error
         finally:
             # The SDK hangs up where an answer ends or breaks off, not where it falls silent or we stop reading.
             for answer in answers:
@@ -334,11 +336,10 @@ def _ours(error: HttpResponseError) -> Exception:
         return BlobExists("the blob key is taken")
     if status in (401, 403) or isinstance(error, ClientAuthenticationError):
         return _misconfigured(f"Azure refuses our credentials, or they do not allow this ({code or 'no token'})")
-    if status is None or status in (408, 409, 429) or status >= 500:
-        retry_after_s = None
-        with suppress(AttributeError, TypeError, ValueError):
-            retry_after_s = float(error.response.headers["Retry-After"])  # type: ignore[union-attr]
-        return Unavailable(
-            f"Azure Blob Storage does not answer ({code or status})", dependency="azure", retry_after_s=retry_after_s
-        )
-    return error
+    # Another status, such as a redirect or a 400, is hardly Azure's own: something between us answered in its place.
+    headers = getattr(error.response, "headers", None) or {}
+    return Unavailable(
+        f"Azure Blob Storage does not answer ({code or status})",
+        dependency="azure",
+        retry_after_s=asked_delay_s(headers.get("Retry-After")),
+    )

@@ -33,7 +33,7 @@ from requests.adapters import HTTPAdapter
 from context_service.blobs.container_names import GCS_BUCKET
 from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
-from context_service.blobs.retries import Retries
+from context_service.blobs.retries import Retries, asked_delay_s
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
@@ -405,7 +405,5 @@ def _of_status(status: int, said: str | None, retry_after: str | None) -> Except
         return BlobExists("the blob key is taken")
     if status in (401, 403):
         return _misconfigured("Google refuses our credentials, or they do not allow this")
-    if status in (408, 429) or status >= 500:
-        seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
-        return Unavailable(f"GCS does not answer ({status})", dependency="gcs", retry_after_s=seconds)
-    return RuntimeError(f"GCS answers {status}: {said}")
+    # Another status, such as a redirect or a 400, is hardly GCS's own: something between us answered in its place.
+    return Unavailable(f"GCS does not answer ({status})", dependency="gcs", retry_after_s=asked_delay_s(retry_after))

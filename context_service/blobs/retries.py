@@ -18,6 +18,18 @@ from service_runtime.calls import remaining_s
 _T = TypeVar("_T")
 
 RETRIES_MAX = 4  # of one request
+_ASKED_DELAY_S_MAX = 300.0
+
+
+def asked_delay_s(header: str | None) -> float | None:
+    """Return how long a provider asks us to wait, within bounds; None: it does not say.
+
+    Args:
+        header: `Retry-After`. Its form of a date is rare, and our clock is not theirs. Other texts say nothing.
+    """
+    if not header or not header.isascii() or not header.isdigit():
+        return None
+    return min(float(header), _ASKED_DELAY_S_MAX)
 
 
 class Retries:

@@ -198,6 +198,23 @@ class CloudBackendConformance(LargeBlobConformance):
             with pytest.raises(Unavailable):
                 await call()
 
+    @pytest.mark.parametrize(
+        "answer",
+        [Answer(status=400, body=b"?"), Answer(status=429, headers={"Retry-After": "nan"})],
+        ids=["400", "nan"],
+    )
+    async def test_an_answer_of_something_between_us_is_unavailable(
+        self, through: tuple[BlobBackend, Proxy], key: str, answer: Answer
+    ):
+        """With a delay, if any, that the status of a call can carry."""
+        through[1].fault = lambda request: answer
+
+        for call in (lambda: through[0].write(key, blocks_of(b"x")), lambda: read(through[0], key, 0, 1)):
+            with pytest.raises(Unavailable) as error:
+                await call()
+            assert error.value.metadata["dependency"]
+            assert error.value.retry_after_s is None
+
     async def test_a_missing_container_is_said(self, without_container: BlobBackend, key: str):
         """Not as a missing blob: that would read as lost data."""
         for call in self.calls(without_container, key):

@@ -12,11 +12,12 @@ import pytest
 from context_service.blobs import azure
 from context_service.blobs.azure import AzureBackend
 from context_service.settings import Settings
-from tests.conformance.blob_backend import BlobBackendConformance, keys
+from contextkeep.errors import Unavailable
+from tests.conformance.blob_backend import BlobBackendConformance, keys, read
 from tests.conformance.cloud_backend import CloudBackendConformance
 from tests.conformance.large_blobs import LargeBlobConformance
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
-from tests.emulators.proxy import Proxy, Request, proxied
+from tests.emulators.proxy import Answer, Proxy, Request, proxied
 
 
 def azure_settings(azurite: Azurite, *, port: int | None = None, **values: Any) -> Settings:
@@ -97,3 +98,13 @@ if os.environ.get("WORKING_MEMORY_STORAGE_ACCOUNT"):
 
     class TestRealAzure(RealAzure):
         pass
+
+
+async def test_a_page_of_a_gateway_is_no_blob(azurite: Azurite):
+    async with proxied(azurite.port) as proxy:
+        settings = azure_settings(azurite, port=proxy.port, working_memory_storage_create_container=False)
+        async with azure.opened(settings) as backend:
+            proxy.fault = lambda request: Answer(status=200, headers={"content-type": "text/html"}, body=b"<html>")
+
+            with pytest.raises(Unavailable):
+                await read(backend, "a/b", 0, 1)

@@ -48,6 +48,13 @@ class _Texts(HTMLParser):
         self._pieces.clear()
         return text
 
+    def parse_html_declaration(self, i: int) -> int:
+        """Take a declaration that no standard knows, such as `<![x]>`, as browsers do: as a comment."""
+        try:
+            return super().parse_html_declaration(i)
+        except AssertionError:  # how the library says so
+            return self.parse_bogus_comment(i)
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a line, a cell, or what is not seen."""
         if self._unseen:

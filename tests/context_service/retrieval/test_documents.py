@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from context_service.retrieval.documents.html import text_of_html
 from context_service.retrieval.documents.kinds import Kind, Reason, Unread, charset_of, kind_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, TEXT_CHARS_MAX, DocumentReader, FileText
 from service_runtime.auth import DEFAULT_TENANT_ID
@@ -105,6 +106,11 @@ async def test_html_is_read_as_a_reader_sees_it():
     assert await _lines(Kind.HTML, '<meta charset="latin1"><p>Grüße'.encode("cp1252")) == ["Grüße"]
 
 
+def test_a_declaration_that_html_does_not_know_is_a_comment():
+    """As in browsers; the library gives up instead."""
+    assert "".join(text_of_html(b"<p>a<![foo bar]>zebra</p>", "")).split() == ["azebra"]
+
+
 async def test_a_pdf_is_read_page_by_page():
     assert await _lines(Kind.PDF, files.pdf(["The first page", "The second one"])) == [
         "The first page",
@@ -193,6 +199,11 @@ async def test_a_file_in_a_zip_that_says_less_than_it_has_is_refused():
 async def test_xml_that_defines_entities_is_refused(declaration):
     document = f'{declaration}<w:document xmlns:w="{_WORD}"><w:p><w:t>&a;</w:t></w:p></w:document>'
     assert await _reason(Kind.DOCX, files.packed({"word/document.xml": document})) is Reason.FORBIDDEN
+
+
+async def test_xml_in_an_encoding_that_the_parser_does_not_know_is_refused():
+    document = f'<?xml version="1.0" encoding="UTF-7"?><w:document xmlns:w="{_WORD}"/>'
+    assert await _reason(Kind.DOCX, files.packed({"word/document.xml": document})) is Reason.NOT_AS_SAID
 
 
 async def test_a_file_that_is_too_large_is_refused():
