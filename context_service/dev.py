@@ -105,13 +105,16 @@ def stack(
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
         context_port, entity_port = context_port or free_port(), entity_port or free_port()
-        _require_free("the Context Service", "CONTEXT_SERVICE_PORT", context_port)
-        _require_free("the Entity Service", "ENTITY_SERVICE_PORT", entity_port)
-        _require_free("MCP", "MCP_PORT", mcp_port)
-        _require_free("the console", "CONSOLE_PORT", console_port)
-        for variable, ports, what in (("HTTP_PORT", http_ports, "HTTP"), ("METRICS_PORT", metrics_ports, "metrics")):
-            for name, taken in zip(("Context", "Entity"), ports or (), strict=False):
-                _require_free(f"the {name} Service's {what}", variable, taken)
+        _require_free(
+            ("the Context Service", "CONTEXT_SERVICE_PORT", context_port),
+            ("the Entity Service", "ENTITY_SERVICE_PORT", entity_port),
+            ("MCP", "MCP_PORT", mcp_port),
+            ("the Context Service's HTTP", "HTTP_PORT", http_ports and http_ports[0]),
+            ("the Entity Service's HTTP", "HTTP_PORT", http_ports and http_ports[1]),
+            ("the console", "CONSOLE_PORT", console_port),
+            ("the Context Service's metrics", "METRICS_PORT", metrics_ports and metrics_ports[0]),
+            ("the Entity Service's metrics", "METRICS_PORT", metrics_ports and metrics_ports[1]),
+        )
         blobs = Path(os.environ.get("WORKING_MEMORY_STORAGE_PATH") or folder / "blobs").resolve()
         # What an operator's command needs, too.
         shared = {
@@ -266,10 +269,23 @@ def _console(
         yield process, link
 
 
-def _require_free(name: str, variable: str, port: int | None) -> None:
-    """Refuse a port that another process listens on, or its health would be taken for ours. None is no port."""
-    if port is not None and not _is_free(port):
-        raise StackError(f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}")
+def _require_free(*ports: tuple[str, str, int | None]) -> None:
+    """Refuse a port that two of ours want, or that another process has: its health would be taken for ours.
+
+    Args:
+        *ports: Who listens, the variable that names its port, and the port; None: it does not listen.
+    """
+    ours: dict[int, str] = {}
+    for name, variable, port in ports:
+        if port is None:
+            continue
+        if port in ours:
+            raise StackError(f"{ours[port]} and {name} would both listen on 127.0.0.1:{port}: set {variable}")
+        if not _is_free(port):
+            raise StackError(
+                f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}"
+            )
+        ours[port] = name
 
 
 def _is_free(port: int) -> bool:

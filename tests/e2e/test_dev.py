@@ -329,6 +329,15 @@ def test_a_taken_port_is_named(run: Run, variable: str):
     assert "ready" not in printed
 
 
+def test_a_port_that_two_of_ours_want_is_named(run: Run):
+    """Of HTTP_PORT the Entity Service gets the next one."""
+    run.environment["CONSOLE_PORT"] = str(int(run.environment["HTTP_PORT"]) + 1)
+    process = run.start()
+
+    assert process.wait(60) == 1
+    assert "the Entity Service's HTTP and the console would both listen on" in process.stdout.read()
+
+
 @pytest.mark.parametrize("port", ["fifty", "0", "70000"])
 def test_what_is_no_port_is_told(run: Run, port: str):
     run.environment["CONTEXT_SERVICE_PORT"] = port
