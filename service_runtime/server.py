@@ -85,7 +85,7 @@ def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> N
     """
     if not (authenticated or allow_insecure or is_loopback(host)):
         raise CannotListen(
-            f"listening on {host} without authentication would give everybody the data: set API_KEY, or "
+            f"listening on {host} without authentication would give everybody the data: unset ALLOW_ANONYMOUS, or set "
             "ALLOW_INSECURE=true if something in front of the service authenticates",
             host=host,
         )

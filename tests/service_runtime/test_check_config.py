@@ -114,8 +114,16 @@ def test_where_one_setting_is_wrong_the_others_show_what_they_are(run: Run):
 @pytest.mark.parametrize(
     ("service", "variables", "told"),
     [
-        ("context_service", {"CONTEXT_SERVICE_HOST": "0.0.0.0"}, "would give everybody the data: set API_KEY"),
-        ("entity_service", {"ENTITY_SERVICE_HOST": "0.0.0.0"}, "would give everybody the data: set API_KEY"),
+        (
+            "context_service",
+            {"CONTEXT_SERVICE_HOST": "0.0.0.0", "ALLOW_ANONYMOUS": "true"},
+            "would give everybody the data: unset ALLOW_ANONYMOUS",
+        ),
+        (
+            "entity_service",
+            {"ENTITY_SERVICE_HOST": "0.0.0.0", "ALLOW_ANONYMOUS": "true"},
+            "would give everybody the data: unset ALLOW_ANONYMOUS",
+        ),
         ("entity_service", {"TLS_CERTIFICATE_PATH": "/none", "TLS_KEY_PATH": "/none"}, "cannot read /none"),
     ],
 )
