@@ -115,6 +115,9 @@ async def running(
             ("grpc.max_metadata_size", METADATA_BYTES_MAX),
             ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
             ("grpc.max_concurrent_streams", STREAMS_MAX),
+            # Or core counts calls that are over, too, until it has freed them, and refuses every eighth call of a plain
+            # client that keeps all its calls busy. Calls that are over have a limit of their own.
+            ("grpc.http2.max_deallocating_streams", STREAMS_MAX),
             ("grpc.max_allowed_incoming_connections", options.connections_max),
             ("grpc.server_handshake_timeout_ms", round(HANDSHAKE_S_MAX * 1000)),
             # Two processes on one port would share its calls at random: the second must fail instead.

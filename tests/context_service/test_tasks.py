@@ -309,7 +309,7 @@ async def test_a_task_is_begun_and_changed_once_by_its_request(caller: Caller):
     for _ in range(2):
         ended = await caller.call("CancelTask", task_id=first.task_id, request_id=cancel_id)
         assert (ended.task.version, ended.task.status.state) == (3, pb.TASK_STATE_CANCELED)
-    assert (await moved(caller, first.task_id, pb.TASK_STATE_WORKING, request_id=change_id)) == ended.task
+    assert (await moved(caller, first.task_id, pb.TASK_STATE_WORKING, request_id=change_id)) == changed
     assert len((await caller.call("ListTasks", context_id=context_id)).tasks) == 2
 
 

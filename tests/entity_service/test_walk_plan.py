@@ -186,9 +186,9 @@ async def test_the_newest_cost_the_same_however_many_edges_there_are(graph: Grap
         for count in (1000, 20_000):
             connection.execute(
                 "INSERT INTO entity.node (tenant_id, id, created_at, modified_at, graph_name, general_type_name,"
-                " specific_type_name, status, created_by, data)"
+                " specific_type_name, status, created_by, data, seq)"
                 " SELECT tenant_id, uuidv7(), created_at + n * interval '1 ms', modified_at, graph_name, 'Turn',"
-                " 'Turn', status, created_by, data FROM entity.node, generate_series(1, %s) n WHERE id = %s",
+                " 'Turn', status, created_by, data, seq + n FROM entity.node, generate_series(1, %s) n WHERE id = %s",
                 (count, turn),
             )
             connection.execute(

@@ -385,5 +385,5 @@ async def test_nothing_over_http_is_unlimited_that_grpc_limits(graph: AsyncEntit
     nodes = [{"generalTypeName": "T"}] * 2001
     over_http = await post(http, "WriteGraph", {"nodes": nodes})
     with pytest.raises(LimitExceeded) as raised:
-        await graph.write_graph([NodeInput("T") for _ in range(2001)], [])
+        await graph.call("WriteGraph", pb.WriteGraphRequest(nodes=[pb.NodeInput(general_type_name="T")] * 2001))
     assert over_http.json()["message"] == raised.value.message

@@ -61,6 +61,21 @@ async def test_a_silent_call_outlives_the_pings_of_our_client(monkeypatch: pytes
     assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
+async def test_calls_over_the_limit_of_a_connection_wait_at_a_plain_client():
+    """Core refused calls of a client that always had as many open as it may: those that were over still counted."""
+    async with (
+        serving({"one": []}) as port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.enable_retries", 0)]) as channel,
+    ):
+        check = health_pb2_grpc.HealthStub(channel).Check
+
+        async def caller() -> None:
+            for _ in range(20):
+                await check(health_pb2.HealthCheckRequest(service="one"), timeout=60)
+
+        await asyncio.gather(*(caller() for _ in range(4 * server.STREAMS_MAX)))
+
+
 async def test_connections_over_the_limit_are_closed_until_others_end():
     async with serving({"one": []}, connections_max=3) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
