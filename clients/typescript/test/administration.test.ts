@@ -14,10 +14,12 @@ test("a key is made, listed, taken back, and its making is kept", async () => {
   await assert.rejects(context.revokeKey("cgk_nobodys"), KeyNotFound);
   await assert.rejects(context.createKey(subject, ["operator"]), (error: Error) => !(error instanceof PermissionDenied));
 
-  const [refused, , revoked] = await context.listAdministrativeCalls({ pageSize: 2 });
-  assert.deepEqual([refused!.status, refused!.reason], ["INVALID_ARGUMENT", "INVALID_ARGUMENT"]);
-  assert.deepEqual([revoked!.method, revoked!.status], ["contextkeep.context.v1.Administration/RevokeKey", "OK"]);
-  assert.deepEqual(await context.listAdministrativeCalls({ callId: revoked!.callId }), [revoked]);
+  // A refused call may be counted in the row of an earlier one of its kind.
+  const calls = await context.listAdministrativeCalls({ pageSize: 2 });
+  assert.ok(calls.some((one) => one.method.endsWith("/CreateKey") && one.reason === "INVALID_ARGUMENT"));
+  const revoked = calls.find((one) => one.method.endsWith("/RevokeKey") && one.status === "OK");
+  assert.ok(revoked);
+  assert.deepEqual(await context.listAdministrativeCalls({ callId: revoked.callId }), [revoked]);
 });
 
 test("an operator sees tenants, limits one, retries work, and starts a job", async () => {
