@@ -189,7 +189,7 @@ class HeldBytes:
         )
 
     async def keep_watching(self) -> None:
-        """Compare the memory of the process with its limit, and give back what was freed, until cancelled."""
+        """Compare the memory of the process with its limit, and return freed memory to the system, until cancelled."""
         loop = asyncio.get_running_loop()
         bytes_max = self.limits.own_bytes_max
         growth_max = max(_TRIM_BYTES, int(self.limits.process_bytes_max * _TRIM))

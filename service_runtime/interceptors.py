@@ -274,7 +274,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def _answer(
         self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, context: object
     ) -> Any:
-        """Let a servicer answer, or what was answered before."""
+        """Let a servicer answer, or repeat the answer of an earlier call with the same id."""
         if self._replays is None:
             return await behaviour(request, context)
         return await self._replays.answer(behaviour, request, context, service=method[1:].rpartition("/")[0])

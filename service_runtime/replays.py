@@ -33,7 +33,7 @@ from service_runtime.calls import Call, current_call
 from service_runtime.postgres import Database
 from service_runtime.requests import RESPONSE, AnsweredBefore, Request, Requests, unpacked
 
-# Of states and of the clock. Not: who calls and what that one may do, and what is over, or is a fault of ours.
+# Errors about state and the clock. Not those about the caller and its rights, a call that is over, or a fault of ours.
 _CODES = frozenset(
     {
         grpc.StatusCode.ABORTED,
@@ -63,7 +63,7 @@ class Replays:
     async def answer(
         self, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, context: object, *, service: str
     ) -> Any:
-        """Let a servicer answer a unary request; or return what was answered before, if it fails.
+        """Let a servicer answer a unary request; if it fails, return the answer of an earlier call with the same id.
 
         Args:
             behaviour: The servicer's method.
@@ -93,7 +93,7 @@ class Replays:
         return response
 
     async def _replayed(self, call: Call, service: str, raised: Exception) -> Message | None:
-        """Return the response that was given before; None: there was none.
+        """Return the response of the earlier call, or None if there was no such call.
 
         Raises:
             RequestIdReused, Erased: see `answer`.

@@ -61,7 +61,7 @@ class Request:
 
 
 class AnsweredBefore(Exception):
-    """The call was answered before, and its whole response is stored: `Replays` gives it, nobody else catches it."""
+    """The call was answered before, and its whole response is stored. Only `Replays` catches this, and sends it."""
 
 
 class RequestMessage(Protocol):
@@ -138,7 +138,7 @@ class Requests:
             INSERT INTO {schema}.request (tenant_id, request_id, rpc, fingerprint, answer)
             VALUES (%s, %s, %s, %s, 'null') ON CONFLICT (tenant_id, request_id) DO NOTHING RETURNING request_id
         """  # noqa: S608 - the schema is a constant of the service
-        # The bounds may have many users: what was answered to one of them is nobody else's.
+        # Several users may have the same bounds: an answer is for the user who got it.
         self._read = f"""
             SELECT r.rpc, r.fingerprint, r.answer,
                 coalesce(r.subject = current_setting('app.subject', true), true) AS is_own, {is_gone} AS is_gone

@@ -126,7 +126,7 @@ class _Run:
                 self._looked_s += time.monotonic() - began
 
     async def _next(self) -> Tenant | None:
-        """Return whose step is next; None: nothing is left to do."""
+        """Return the tenant whose step is next, or None if nothing is left to do."""
         while True:
             while self._coming:
                 tenant = self._coming.popleft()

@@ -122,7 +122,7 @@ class Turns:
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
     def take_now(self, principal: Principal) -> bool:
-        """Take a turn if there is one that the caller may have; then nobody waits who might have it, too."""
+        """Take a turn if the caller may have one now; then no waiting call could have had it."""
         tenant_id, key = principal.tenant_id.int, key_of(principal)
         of_tenant, of_key = self._of_tenant.get(tenant_id, 0), self._of_key.get(key, 0)
         if self.taken >= self._at_once_max or of_tenant >= self._tenant_max or of_key >= self._key_max:
@@ -143,7 +143,7 @@ class Turns:
         del self._lent[turn]
 
     def _expire_soon(self) -> None:
-        """Have turns that are lent end in time: somebody waits."""
+        """End lent turns when their time is over, because a call waits."""
         if self._expiring is None and self._lent:
             due_s = next(iter(self._lent.values())) + LEASE_S - time.monotonic()
             self._expiring = asyncio.get_running_loop().call_later(max(due_s, 0.0), self._expire)

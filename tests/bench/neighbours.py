@@ -20,8 +20,7 @@ from context_service import dev
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory
-from service_runtime.keys import KeyAdministration, NewKey
-from tests.bench.stack import running
+from tests.bench.stack import keys_of, running
 from tests.bench.turns import at
 
 FLOOD = 50
@@ -113,13 +112,7 @@ def main() -> None:
         asyncio.run(flood(*sys.argv[2:]))
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
     with running() as (stack, _):
-        administration = KeyAdministration(stack.postgres.admin_url)
-        keys = {}
-        for name in ("hostile", "other"):
-            administration.add_tenant(name)
-            keys[name] = administration.create(NewKey(tenant=name, subject=name, scopes=["read", "write"]))
-        time.sleep(6)  # until the services know that there are keys
-        asyncio.run(run(stack, keys, seconds))
+        asyncio.run(run(stack, keys_of(stack, "hostile", "other"), seconds))
 
 
 if __name__ == "__main__":

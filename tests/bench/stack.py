@@ -19,6 +19,7 @@ import grpc
 
 from context_service import dev
 from contextkeep import AsyncContextClient
+from service_runtime.keys import KeyAdministration, NewKey
 from tests.bench.echo import METHOD
 from tests.ports import free_port
 
@@ -54,6 +55,16 @@ def measured(run: Callable[[dev.Stack, AsyncContextClient, Beside, int], Awaitab
 
     with running() as (stack, _):
         return 0 if asyncio.run(called(stack)) else 1
+
+
+def keys_of(stack: dev.Stack, *tenants: str) -> dict[str, str]:
+    """Make tenants with these names, and return a key of each that reads and writes."""
+    administration = KeyAdministration(stack.postgres.admin_url)
+    for name in tenants:
+        administration.add_tenant(name)
+    return {
+        name: administration.create(NewKey(tenant=name, subject=name, scopes=["read", "write"])) for name in tenants
+    }
 
 
 def services_of(stack: dev.Stack) -> tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]:

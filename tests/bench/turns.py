@@ -22,8 +22,7 @@ from context_service import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.errors import ContextKeepError
-from service_runtime.keys import KeyAdministration, NewKey
-from tests.bench.stack import running, services_of
+from tests.bench.stack import keys_of, running, services_of
 
 HOSTILE = 40
 NODES = 1000
@@ -178,13 +177,7 @@ def main() -> None:
         asyncio.run(read_for_ever(*sys.argv[2:]))
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
     with running() as (stack, _):
-        administration = KeyAdministration(stack.postgres.admin_url)
-        keys = {}
-        for name in ("hostile", "other"):
-            administration.add_tenant(name)
-            keys[name] = administration.create(NewKey(tenant=name, subject=name, scopes=["read", "write"]))
-        time.sleep(6)  # until the services know that there are keys
-        worst = asyncio.run(run(stack, keys, seconds))
+        worst = asyncio.run(run(stack, keys_of(stack, "hostile", "other"), seconds))
     if worst > RATIO_MAX:
         sys.exit("the hostile key moves the other's calls too far")
 
