@@ -9,7 +9,8 @@ and drops what it has made.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -153,6 +154,29 @@ class Outbox:
 
         async with background.renewing(renew, lease_s=LEASE_S):
             yield work
+
+    async def each_due(
+        self, tenant: Tenant, work: Callable[[Owed], Awaitable[None]], *, for_s: float
+    ) -> tuple[int, bool]:
+        """Do what is due of a tenant, one item after the other, as a step of `Rounds`.
+
+        Args:
+            tenant: Whose.
+            work: Does one item.
+            for_s: No item is begun after this time; so a step takes no longer than this and one item.
+
+        Returns:
+            How many items were done, and whether there may be more.
+        """
+        until, done = time.monotonic() + for_s, 0
+        while True:
+            async with self.claimed(tenant, count_max=1) as claimed:
+                if not claimed:
+                    return done, False
+                await work(claimed[0])
+            done += 1
+            if time.monotonic() >= until:
+                return done, True
 
     async def claim(self, tenant: Tenant, *, count_max: int) -> list[Owed]:
         """Take work that is due; no other worker gets it for `LEASE_S`."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,9 +37,9 @@ _log = logging.getLogger("pointed_records")
 
 ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
 PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
-CLAIMED = 4
+STEP_S = 1.0  # of a tenant's rows, read one after the other; then the next tenant's are read
 LEASE_S = 30.0  # of a claimed row; a worker that lives renews it
-READ_AT_ONCE = 2  # tenants, of which each has `CLAIMED` rows read
+READ_AT_ONCE = 2  # tenants
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
 ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
@@ -65,7 +66,7 @@ _CLAIM = Across(
             SELECT tenant_id, context_id, seq, part FROM context.message_record
             WHERE tenant_id = %(tenant_id)s AND (state = 'PENDING' OR record_id IS NULL) AND due_at <= now()
             ORDER BY due_at
-            LIMIT %(count)s
+            LIMIT 1
             FOR UPDATE SKIP LOCKED
         )
         UPDATE context.message_record r SET due_at = now() + %(lease)s, attempts = r.attempts + 1
@@ -199,10 +200,16 @@ class PointedRecords:
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of what is due of a tenant; return how many rows that were, and whether there are more."""
-        lease = timedelta(seconds=LEASE_S)
-        claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "count": CLAIMED, "lease": lease})
-        await asyncio.gather(*(self._claimed(tenant, row) for row in claimed))
-        return len(claimed), len(claimed) == CLAIMED
+        until, done = time.monotonic() + STEP_S, 0
+        while True:
+            lease = timedelta(seconds=LEASE_S)
+            claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "lease": lease})
+            if not claimed:
+                return done, False
+            await self._claimed(tenant, claimed[0])
+            done += 1
+            if time.monotonic() >= until:
+                return done, True
 
     async def _claimed(self, tenant: Tenant, row: Row) -> None:
         """Do what one row owes, or say why it is not done."""

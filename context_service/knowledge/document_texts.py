@@ -21,12 +21,12 @@ from context_service.retrieval.documents.reading import DocumentReader, FileText
 from context_service.working_memory.fields import content_type_of_name
 from context_service.working_memory.file_texts import (
     ATTEMPTS_MAX,
-    CLAIMED,
     DELAY_S,
     DELAY_S_MAX,
     INTERVAL_S,
     PASSAGES_OF_STEP,
     READ_AT_ONCE,
+    STEP_S,
 )
 from context_service.working_memory.record_texts import RecordTexts
 from contextkeep.errors import Unavailable
@@ -104,9 +104,7 @@ class DocumentTexts:
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         # Within the walls of what is nobody's in particular, as documents are.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
-        async with self._rows.outbox.claimed(tenant, count_max=CLAIMED) as claimed:
-            await asyncio.gather(*(self._read(door, owed) for owed in claimed))
-        return len(claimed), len(claimed) == CLAIMED
+        return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 
     async def _read(self, door: Tenant, owed: Owed) -> None:
         """Read one document, and store what finds it or why nothing does."""

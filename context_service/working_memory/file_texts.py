@@ -30,8 +30,8 @@ from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("file_texts")
 
-CLAIMED = 4
-READ_AT_ONCE = 2  # tenants, of which each has `CLAIMED` files read
+STEP_S = 1.0  # of a tenant's files, read one after the other; then the next tenant's are read
+READ_AT_ONCE = 2  # tenants
 PASSAGES_OF_STEP = 200  # that are written at once
 PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
 INTERVAL_S = 1.0
@@ -102,9 +102,7 @@ class FileTexts:
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
-        async with self._outbox.claimed(tenant, count_max=CLAIMED) as claimed:
-            await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
-        return len(claimed), len(claimed) == CLAIMED
+        return await self._outbox.each_due(tenant, partial(self._read, tenant), for_s=STEP_S)
 
     async def _read(self, tenant: Tenant, owed: Owed) -> None:
         """Read one file, and store its text or why there is none."""

@@ -337,16 +337,19 @@ async def test_a_record_that_moves_while_it_is_read_is_read_again(quiet: None, c
     before, after = an_id(), an_id()
     record = await caller.insert(name="long", entity_node_id=before, content_text=LONG)
 
+    text, read_before = FileText(text=LONG, is_cut=False), []
+
     class Slow(Texts):
         async def content(self, tenant: Tenant, record_id: Any) -> FileText | Unread | None:
-            await caller.update(record.working_memory_id, entity_node_id=after)
+            if not read_before:
+                await caller.update(record.working_memory_id, entity_node_id=after)
+            assert await found(caller, "aardwolf", before) == await found(caller, "aardwolf", after) == []
+            read_before.append(record_id)
             return await super().content(tenant, record_id)
 
-    texts: Any = Slow(FileText(text=LONG, is_cut=False))
-    slow = FileTexts(database, texts, RecordPassages(Passages(database)), count=len)
-    await slow.read_due()
-    assert await found(caller, "aardwolf", before) == await found(caller, "aardwolf", after) == []
-    await worker_of(database, FileText(text=LONG, is_cut=False)).read_due()
+    texts: Any = Slow(text, text)
+    await FileTexts(database, texts, RecordPassages(Passages(database)), count=len).read_due()
+    assert len(read_before) == 2
     assert (await found(caller, "aardwolf", before), await found(caller, "aardwolf", after)) == ([], ["long"])
 
 

@@ -12,7 +12,7 @@ from contextkeep.errors import LimitExceeded
 from service_runtime import outbox
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 
@@ -55,6 +55,21 @@ async def test_what_was_postponed_or_claimed_by_another_is_not_renewed(tenant: T
         assert [row.is_late for row in await tenant.query(ALL)] == [False, True]
         assert await WORK.claim(tenant, count_max=3) == []
         assert await tenant.transaction(partial(WORK.hold, owed=kept))
+
+
+async def test_a_step_ends_after_an_item_that_takes_long(tenant: Tenant):
+    """So another tenant waits for one file, and not for all that were claimed together with it."""
+    done: list[UUID] = []
+
+    async def work(owed: Owed) -> None:
+        done.append(owed.id)
+        await asyncio.sleep(0.05)
+        await tenant.transaction(partial(WORK.done, owed=owed))
+
+    assert await WORK.each_due(tenant, work, for_s=0.01) == (1, True)
+    assert len(await tenant.query(ALL)) == 2
+    assert await WORK.each_due(tenant, work, for_s=60) == (2, False)
+    assert len(set(done)) == 3
 
 
 async def test_a_tenant_queues_so_many_items_and_is_told_the_limit(database: Database):

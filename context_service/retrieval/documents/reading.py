@@ -23,7 +23,9 @@ _PROGRAM = ("-m", "context_service.retrieval.documents.child")
 _HEAD_BYTES_MAX = 4_096
 _AT_ONCE = 2  # children; each may take a core
 _CHILD_BYTES_MIN = 96 * 2**20  # of memory: with less for each, one child reads at a time
-_SHARES = Shares(of_tenant=1, of_key=1)  # a tenant has all while no other one waits
+# A file may take as long as its child may. So of two children a tenant has one, however many files it has: what another
+# tenant adds then begins at once.
+_SHARES = Shares(of_tenant=1 / _AT_ONCE, of_key=1 / _AT_ONCE)
 _WHY = {
     Ended.TIMEOUT: (Reason.TIMEOUT, "it takes longer to read than it may"),
     Ended.OUTPUT: (Reason.BROKEN, "the parser answered more than it may"),
@@ -73,7 +75,7 @@ class DocumentReader:
         Args:
             kind: What it is said to be.
             chunks: Its bytes.
-            tenant_id: Whose: tenants take turns with the children.
+            tenant_id: Whose. Tenants take turns with the children, and one has half of them at most.
             charset: Of a text, if it is said.
 
         Raises:

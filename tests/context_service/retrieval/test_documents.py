@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import pytest
 
@@ -221,3 +223,30 @@ async def test_a_file_that_takes_too_long_is_given_up():
     read = await _read(Kind.PDF, files.pdf(["a" * 500] * 4_000), timeout_s=0.4)
     assert isinstance(read, Unread)
     assert read.reason is Reason.TIMEOUT
+
+
+async def test_a_tenant_whose_files_take_long_leaves_a_child_to_the_others():
+    """A file may take a minute, so a tenant that arrives must not wait for the files of one that came before."""
+    reader = DocumentReader(memory_bytes_max=512 * 2**20, timeout_s=60)
+    slow, quick = UUID(int=1), UUID(int=2)
+    may_end, begun = asyncio.Event(), []
+
+    async def stalling() -> AsyncIterator[bytes]:
+        begun.append(slow)
+        yield b"a text "
+        await may_end.wait()
+        yield b"that ends late"
+
+    async def short() -> AsyncIterator[bytes]:
+        yield b"a short text"
+
+    files_of_one = [asyncio.create_task(reader.read(Kind.TEXT, stalling(), tenant_id=slow)) for _ in range(4)]
+    async with asyncio.timeout(30):
+        while not begun:
+            await asyncio.sleep(0.01)
+        for _ in range(2):
+            assert await reader.read(Kind.TEXT, short(), tenant_id=quick) == FileText(text="a short text", is_cut=False)
+        assert begun == [slow], "a tenant has more than one child"
+        may_end.set()
+        texts = await asyncio.gather(*files_of_one)
+    assert [one.text for one in texts] == ["a text that ends late"] * 4
