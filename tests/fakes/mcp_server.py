@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +43,32 @@ class FakeTool:
     delay_s: float = 0.0
 
 
+@dataclass
+class Pieces:
+    """The body of an answer, which is sent piece by piece until the caller hangs up."""
+
+    pieces: Sequence[bytes]
+    delay_s: float  # before each of them
+    sent: int = 0  # pieces
+    hung_up: threading.Event = field(default_factory=threading.Event)
+
+    async def send(self, receive: Any, send: Any) -> None:
+        """Answer one request over ASGI."""
+        await send(
+            {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]}
+        )
+        gone = asyncio.ensure_future(receive())
+        for piece in self.pieces:
+            await asyncio.wait([gone], timeout=self.delay_s)
+            if gone.done():
+                self.hung_up.set()
+                return
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            self.sent += 1
+        gone.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+
 class FakeMcp:
     """What a server has, and what it was asked. Tests change it as they go on."""
 
@@ -54,6 +80,7 @@ class FakeMcp:
         self.called: list[tuple[str, dict[str, Any]]] = []
         self.completed = 0
         self.secrets: list[str] = []
+        self.pieces: Pieces | None = None  # what a call of a tool is answered with instead, byte for byte
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         tools = [_tool(name, one) for name, one in self.tools.items()]
@@ -114,6 +141,12 @@ def fake_mcp(
                 await send({"type": "http.response.start", "status": 401, "headers": asks})
                 await send({"type": "http.response.body", "body": b""})
                 return
+            if fake.pieces is not None and scope["method"] == "POST":
+                body = await _body(receive)
+                if json.loads(body).get("method") == "tools/call":
+                    await fake.pieces.send(receive, send)
+                    return
+                receive = _with_body(body, receive)
         await app(scope, receive, send)
 
     listening = socket.socket()
@@ -133,6 +166,25 @@ def fake_mcp(
         runner.should_exit = runner.force_exit = True
         thread.join(10)
         listening.close()
+
+
+async def _body(receive: Any) -> bytes:
+    body = b""
+    while True:
+        event = await receive()
+        body += event.get("body", b"")
+        if not event.get("more_body"):
+            return body
+
+
+def _with_body(body: bytes, receive: Any) -> Any:
+    """Return a `receive` that hands over a body that was read before."""
+    events = [{"type": "http.request", "body": body}]
+
+    async def again() -> Any:
+        return events.pop() if events else await receive()
+
+    return again
 
 
 Behave = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]

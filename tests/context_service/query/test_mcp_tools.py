@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -33,7 +34,7 @@ from tests.context_service.query.test_policy import say
 from tests.context_service.query.test_query import statuses, written
 from tests.errors import raised
 from tests.fakes.context_providers import installed
-from tests.fakes.mcp_server import FakeMcp, FakeTool, answering, fake_mcp, misbehaving, silent
+from tests.fakes.mcp_server import FakeMcp, FakeTool, Pieces, answering, fake_mcp, misbehaving, silent
 from tests.ports import free_port
 
 OLD, NEW = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
@@ -62,7 +63,7 @@ def tickets() -> Iterator[FakeMcp]:
 @pytest.fixture
 def server(tickets: FakeMcp) -> FakeMcp:
     """The one of the module, as if it was new."""
-    tickets.tools, tickets.twice = {TOOL: FakeTool()}, ""
+    tickets.tools, tickets.twice, tickets.pieces = {TOOL: FakeTool()}, "", None
     tickets.called.clear()
     tickets.completed = 0
     return tickets
@@ -355,6 +356,41 @@ async def test_a_slow_tool_is_cancelled(world: World, ask: Asker, server: FakeMc
     server.tools[TOOL].delay_s = 0
     await say(world, tool.provider_id, reset=["deadline_ms"])
     assert (await asked(ask, tool))[0]["state"] == "ok"
+
+
+_MIB = 2**20
+
+
+@pytest.mark.parametrize("member", [b'{"type":"text","text":""}', b"{}"], ids=["38,000 texts", "340,000 objects"])
+async def test_the_deadline_cuts_the_answer_of_a_hostile_server(
+    world: World, ask: Asker, server: FakeMcp, member: bytes
+):
+    """The service hangs up at the provider's deadline: a server that sends on and on costs nothing after it."""
+    members = b",".join([member] * ((_MIB - 200) // (len(member) + 1)))
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"isError":false,"content":[' + members + b"]}}"
+    pieces = [body[start : start + _MIB // 64] for start in range(0, len(body), _MIB // 64)]
+    tool = await approved(world, server.url)
+    await say(world, tool.provider_id, deadline_ms=600)
+    server.pieces = Pieces(pieces, delay_s=0.1)  # 6.4 s in all
+    answer = await ask.query(query="how late?", providers={"ids": [tool.provider_id, "fast"]})
+    hung_up = await asyncio.to_thread(server.pieces.hung_up.wait, 5)
+    status = statuses(answer)[tool.provider_id]
+    assert (status["state"], status["reason"]) == ("timeout", "no answer within 0.6 s")
+    assert (statuses(answer)["fast"]["state"], hung_up) == ("ok", True)
+    assert 0 < server.pieces.sent < len(pieces) / 2
+
+
+@pytest.mark.parametrize("member", [b'{"type":"text","text":""}', b"{}"], ids=["38,000 texts", "340,000 objects"])
+async def test_the_answer_of_a_hostile_server_that_is_in_time_is_counted_and_not_read(
+    world: World, ask: Asker, server: FakeMcp, member: bytes
+):
+    members = b",".join([member] * ((_MIB - 200) // (len(member) + 1)))
+    tool = await approved(world, server.url)
+    server.pieces = Pieces([b'{"jsonrpc":"2.0","id":1,"result":{"content":[' + members + b"]}}"], delay_s=0.0)
+    status, hits = await asked(ask, tool)
+    assert (status["state"], hits) == ("error", [])
+    assert "lists and objects in one message" in status["reason"]
+    assert "127.0.0.1" not in status["reason"]
 
 
 async def test_policy_holds_against_ids_that_a_model_names(world: World, ask: Asker, server: FakeMcp):
