@@ -1,7 +1,8 @@
 """Anthropic's Messages: roles take turns, and results come first in the user's.
 
 Thinking comes back as it was, in front of its text and its calls, and only with them.
-https://docs.claude.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking. That a turn may not end with thinking is only in
+the error: https://github.com/anthropics/claude-code/issues/11514
 """
 
 from __future__ import annotations

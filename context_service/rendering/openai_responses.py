@@ -1,7 +1,8 @@
 """OpenAI's Responses: a list of items. Reasoning items (`reasoning.encrypted_content`) are items of their own.
 
 A reasoning item is sent only with the message or call that came right after it.
-https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context
+Otherwise the request is refused ("provided without its required following item"), which no reference states:
+https://github.com/openai/openai-node/issues/1567, https://github.com/openai/openai-dotnet/issues/1050
 """
 
 from __future__ import annotations
