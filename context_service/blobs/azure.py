@@ -329,7 +329,8 @@ def _ours(error: HttpResponseError) -> Exception:
     code, status = str(getattr(error, "error_code", "") or ""), error.status_code
     if code == "ContainerNotFound":
         return _misconfigured("the container of Azure does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
-    if status == 404:
+    # Only Azure's own code says that the blob is missing: a bare 404 may come from a proxy or gateway in front of it.
+    if status == 404 and code in ("BlobNotFound", "ResourceNotFound"):
         return BlobNotFound("there is no blob of this key")
     if code in ("BlobAlreadyExists", "ContainerAlreadyExists", "InvalidBlockList", "ConditionNotMet"):
         # Another writer of the key was faster: its commit drops our parts.

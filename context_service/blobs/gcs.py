@@ -10,7 +10,16 @@ import asyncio
 import json
 import secrets
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -255,12 +264,12 @@ class GcsBackend:
     async def _finish(self, key: str, writer: str, upload: _Upload, part: bytes) -> None:
         try:
             await self._run(upload.send, part, last=True)
-        except BlobNotFound:
-            # The upload is over: with a blob, if its last answer was lost.
+        except _UploadOver:
+            # With a blob, if the last answer was lost.
             with suppress(BlobNotFound):
                 if await self._run(self._is_by, key, writer):
                     return
-            raise Unavailable("the upload ended before its last part", dependency="gcs") from None
+            raise
 
     def _start(self, key: str, writer: str) -> str:
         url: str = self._blob(key, writer).create_resumable_upload_session(
@@ -323,6 +332,10 @@ def _overlook(checking: asyncio.Future[None]) -> None:
         checking.exception()
 
 
+class _UploadOver(Unavailable):
+    """GCS does not know the upload any more."""
+
+
 class _Upload:
     """A resumable upload; its methods block. The URL is its key: it needs no credentials."""
 
@@ -361,6 +374,8 @@ class _Upload:
     def _put(self, content_range: str, body: bytes | memoryview) -> requests.Response:
         headers = {"Content-Range": content_range, "Content-Length": str(len(body))}
         answer = self._session.put(self._url, data=body, headers=headers, timeout=TIMEOUT_S)
+        if answer.status_code in (404, 410):
+            raise _UploadOver("the upload ended before its last part", dependency="gcs")
         if answer.status_code not in (200, 201, _RESUME_INCOMPLETE):
             raise _of_status(answer.status_code, answer.text, answer.headers.get("Retry-After"))
         return answer
@@ -387,19 +402,35 @@ def _our_errors() -> Iterator[None]:
         yield
     except GoogleAPICallError as error:
         retry_after = getattr(error.response, "headers", {}).get("Retry-After")
-        raise _of_status(error.code or 0, error.message, retry_after) from error
+        reasons = {one.get("reason") for one in error.errors if isinstance(one, Mapping)}
+        raise _of_status(error.code or 0, error.message, retry_after, reasons) from error
     except (RefreshError, DefaultCredentialsError) as error:
         if getattr(error, "retryable", False):
             raise _silent() from error
         raise _misconfigured("Google refuses our credentials: there is no token for them") from error
     except (requests.RequestException, urllib3.exceptions.HTTPError, GoogleAuthError, OSError) as error:
         raise _silent() from error
+    except (AttributeError, TypeError) as error:  # the library takes the JSON of a gateway's error for one of GCS
+        raise _silent() from error
 
 
-def _of_status(status: int, said: str | None, retry_after: str | None) -> Exception:
-    if status in (404, 410):
-        if "bucket does not exist" in (said or ""):
-            return _misconfigured("the bucket of GCS does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
+def _of_status(
+    status: int, message: str | None, retry_after: str | None, reasons: Collection[str | None] = ()
+) -> Exception:
+    """Return our error for a status.
+
+    Args:
+        status: HTTP status.
+        message: Body of the answer, or the message in it.
+        retry_after: The header.
+        reasons: Reasons that the JSON of the answer lists.
+    """
+    message = message or ""
+    if status == 404 and "bucket does not exist" in message:
+        return _misconfigured("the bucket of GCS does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
+    # Only GCS's own words say that the blob is missing: JSON with a reason, or for a download a line of text. A bare
+    # 404 may come from a proxy or gateway in front of it.
+    if status == 404 and ("notFound" in reasons or "No such object" in message):
         return BlobNotFound("there is no blob of this key")
     if status in (409, 412):
         return BlobExists("the blob key is taken")

@@ -291,7 +291,8 @@ def _ours(error: Exception) -> ContextKeepError:
     said = str(error)
     if "NoSuchBucket" in said:
         return _misconfigured("the bucket of S3 does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
-    if isinstance(error, FileNotFoundError):
+    # Only S3's own code says that the blob is missing: a bare 404 may come from a proxy or gateway in front of it.
+    if isinstance(error, FileNotFoundError) and "<Code>NoSuchKey</Code>" in said:
         return BlobNotFound("there is no blob of this key")
     if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "status code: 403" in said:  # of a list
         return _misconfigured("S3 refuses our credentials, or they do not allow this")

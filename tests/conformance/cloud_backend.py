@@ -215,6 +215,26 @@ class CloudBackendConformance(LargeBlobConformance):
             assert error.value.metadata["dependency"]
             assert error.value.retry_after_s is None
 
+    async def test_a_404_of_something_between_us_is_unavailable_and_no_lost_blob(
+        self, through: tuple[BlobBackend, Proxy], backend: BlobBackend, key: str
+    ):
+        """A gateway that has lost its route answers 404 for every path, and every blob is still there."""
+        digest = await storage_of(backend).write(key, blocks_of(b"x"), declared=Declared())
+        storage = storage_of(through[0])
+
+        for body in (b"", b"<html><h1>404 Not Found</h1></html>", b'{"error": "not found"}'):
+            answer = Answer(status=404, headers={"content-type": "text/html"}, body=body)
+            through[1].fault = lambda request, answer=answer: answer
+            for call in self.calls(through[0], f"{key}-2", large=False):
+                with pytest.raises(Unavailable):
+                    await call()
+            with pytest.raises(Unavailable):  # and not `BlobCorrupted`
+                async with aclosing(storage.read(stored(key, digest), start_bytes=0, end_bytes=1)) as chunks:
+                    await anext(chunks)
+
+        through[1].fault = lambda request: None
+        assert await read(through[0], key, 0, 1) == b"x"
+
     async def test_a_missing_container_is_said(self, without_container: BlobBackend, key: str):
         """Not as a missing blob: that would read as lost data."""
         for call in self.calls(without_container, key):
@@ -251,14 +271,14 @@ class CloudBackendConformance(LargeBlobConformance):
         with pytest.raises(Unavailable):
             await storage_of(through[0]).check_writable()
 
-    def calls(self, backend: BlobBackend, key: str) -> list[Callable[[], Awaitable[object]]]:
+    def calls(self, backend: BlobBackend, key: str, *, large: bool = True) -> list[Callable[[], Awaitable[object]]]:
         async def listing() -> None:
             async for _ in backend.list_pages(""):
                 return
 
         return [
             lambda: backend.write(key, blocks_of(b"x")),
-            lambda: backend.write(key, blocks_of(CONTENT)),
+            lambda: backend.write(key, blocks_of(CONTENT if large else b"")),
             lambda: read(backend, key, 0, 1),
             lambda: backend.delete(key),
             listing,

@@ -54,9 +54,7 @@ class Pieces:
 
     async def send(self, receive: Any, send: Any) -> None:
         """Answer one request over ASGI."""
-        await send(
-            {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]}
-        )
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
         gone = asyncio.ensure_future(receive())
         for piece in self.pieces:
             await asyncio.wait([gone], timeout=self.delay_s)
