@@ -36,9 +36,9 @@ __all__ = [
 RENDERER = 1  # version of what turns become: what is kept with an older one stays as it was
 
 
-# Claude on Bedrock ("first message must use the \"user\" role"; Anthropic's own API no longer says so) and Gemini, if the
-# turn is a function call ("ensure that function call turn comes immediately after a user turn or after a function
-# response turn"), refuse a request that begins with the model's turn. No reference states it, but reports do:
+# A request that begins with the model's turn is refused by Claude on Bedrock ("first message must use the user role";
+# Anthropic's own API accepts it) and by Gemini if that turn is a function call ("ensure that function call turn comes
+# immediately after a user turn or after a function response turn"). No reference states it, but reports do:
 # https://github.com/anthropics/anthropic-sdk-typescript/issues/622,
 # https://github.com/google-gemini/gemini-cli/issues/11814
 BEGINNING = "[The conversation begins with the assistant.]"

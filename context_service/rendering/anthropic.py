@@ -1,8 +1,8 @@
 """Anthropic's Messages: roles take turns, and results come first in the user's.
 
 Thinking comes back as it was, in front of its text and its calls, and only with them.
-https://platform.claude.com/docs/en/build-with-claude/preserved-thinking. That a turn may not end with thinking is only in
-the error: https://github.com/anthropics/claude-code/issues/11514
+https://platform.claude.com/docs/en/build-with-claude/preserved-thinking. Only the API's error says that a turn may not
+end with thinking: https://github.com/anthropics/claude-code/issues/11514
 """
 
 from __future__ import annotations
