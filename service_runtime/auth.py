@@ -26,6 +26,7 @@ GRAPH_DEFAULT = "default"
 CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it
 COMPILE = "compile"  # to compile pages of what the key sees of the graph
 SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ, COMPILE)
+NO_SCOPE = "none"  # of what every valid key may do
 OPERATOR = "operator"  # what is done for all tenants; only the command line gives it, and nothing includes it
 USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
@@ -76,7 +77,7 @@ class Principal:
 
     def may(self, scope: str) -> bool:
         """Say whether it may do what needs a scope."""
-        return scope in self.scopes or (scope == CONTEXT_READ and "read" in self.scopes)
+        return scope in self.scopes or scope == NO_SCOPE or (scope == CONTEXT_READ and "read" in self.scopes)
 
     @property
     def sees_all_users(self) -> bool:

@@ -58,6 +58,8 @@ SELECT id, prefix, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id,
 FROM access.list_keys(%(context_id)s, %(before_id)s, %(count)s)
 """
 
+_OF_CALLER = "SELECT tenant, prefix, expires_at FROM access.key_of_caller(%(key_id)s)"
+
 _REVOKE_KEY = "SELECT access.revoke_key(%(asking_id)s, %(prefix)s) AS found"
 
 _MAKE_CONTEXT_KEY = """
@@ -97,6 +99,20 @@ class GivenKeys:
         token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
         return [GivenKey(**row._asdict()) for row in rows[:count]], token
 
+    async def caller(self, principal: Principal) -> Caller:
+        """Return whom a principal's key or token stands for.
+
+        Args:
+            principal: Who asks.
+        """
+        (row,) = await self._database.of(principal).at_home().query(_OF_CALLER, {"key_id": principal.key_id})
+        return Caller(
+            principal=principal,
+            tenant=row.tenant,
+            key_prefix=row.prefix,
+            expires_at=row.expires_at or principal.expires_at,
+        )
+
     async def make(self, principal: Principal, new: NewKey) -> str:
         """Make a key of the principal's tenant and return it: nobody can read it again.
 
@@ -135,6 +151,16 @@ class GivenKeys:
         (row,) = await self._database.of(principal).at_home().query(_REVOKE_KEY, parameters)
         found: bool = row.found
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Whom a key or token stands for, with what its principal does not know."""
+
+    principal: Principal
+    tenant: str  # its name
+    key_prefix: str  # empty: the key is not stored
+    expires_at: datetime | None  # None: it does not end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from contextkeep.errors import (
 from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, calls, messages, tracing
 from service_runtime.audit_trail import AuditTrail
-from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credential
+from service_runtime.auth import CONTEXT_READ, NO_SCOPE, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.metrics import Metrics
@@ -334,7 +334,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             self._metrics.calls_under_way.dec()
             duration_s = time.monotonic() - started
             self._note_end(call, error, span, duration_s=duration_s, unary=unary, context=context)
-            if call.scope not in ("", "read", CONTEXT_READ):
+            if call.scope not in ("", NO_SCOPE, "read", CONTEXT_READ):
                 audit.log(call, call.scope, error, peer=context.peer())
             await self._keep(call, error, context)
             call.request = call.response = None  # the task lives on until the answer is read

@@ -6,6 +6,7 @@ RPC does may depend on its request: then it needs `read`, and asks for more itse
 Context query needs `context:read`, which `read` includes: it may be all that an agent's runtime has.
 Compiling pages needs `compile`, which no other one includes, and reads the graph with the same key.
 What is about all tenants needs `operator`, which nobody has but keys that the command line made for it.
+`GetCaller` needs no scope: it answers what the key itself is.
 `delegate` is no RPC's: who has it may name the user for whom a call is (`Principal.acting_for`).
 
 A key that is bound to a context may call the RPCs that know this bound, and no others.
@@ -19,7 +20,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import COMPILE, CONTEXT_READ, OPERATOR, Principal
+from service_runtime.auth import COMPILE, CONTEXT_READ, NO_SCOPE, OPERATOR, Principal
 
 _ASKS = frozenset({"QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy"})
 _ADMIN = frozenset(
@@ -43,6 +44,7 @@ _OPERATES = frozenset(
 )
 _TAKES_OUT = frozenset({"ExportArchive"})  # changes nothing, and is as good to know of
 _COMPILES = frozenset({"CompilePages"})
+_OF_EVERYBODY = frozenset({"GetCaller"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
 # The methods whose every statement knows what a key that is bound to a context may see, and the tools that come down to
 # them. All others refuse it.
@@ -99,6 +101,7 @@ OF_CONTEXTS = frozenset(
             )
         ),
         *(f"/contextkeep.context.v1.ContextQuery/{name}" for name in _ASKS),  # of its contexts; it asks nobody else
+        "/contextkeep.context.v1.Administration/GetCaller",
         "/contextkeep.context.v1.Tools/ListTools",
         "/contextkeep.context.v1.Tools/ExecuteTool",
     )
@@ -120,6 +123,8 @@ def scope_of(method: str) -> str:
         return "admin"
     if name in _OPERATES:
         return OPERATOR
+    if name in _OF_EVERYBODY:
+        return NO_SCOPE
     if name in _BY_REQUEST:
         return "read"
     if name in _ASKS:

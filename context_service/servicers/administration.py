@@ -17,7 +17,7 @@ from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.errors import InvalidArgument, KeyNotFound
 from service_runtime import calls
 from service_runtime.audit_trail import AdministrativeCall, AuditTrail
-from service_runtime.given_keys import KEY_LIFETIME_MAX, GivenKey, GivenKeys
+from service_runtime.given_keys import KEY_LIFETIME_MAX, Caller, GivenKey, GivenKeys
 from service_runtime.ids import parse_optional_id
 from service_runtime.keys import PREFIX_CHARS, NewKey
 from service_runtime.pages import PageRequest
@@ -35,6 +35,10 @@ class AdministrationServicer(OperationsServicer):
         self._tenants = tenants
         self._work = work
         self._jobs = jobs
+
+    async def GetCaller(self, request: pb.GetCallerRequest, context: object) -> pb.GetCallerResponse:
+        """Say whom the key stands for."""
+        return _caller(await self._keys.caller(calls.principal()))
 
     async def ListKeys(self, request: pb.ListKeysRequest, context: object) -> pb.ListKeysResponse:
         """List keys."""
@@ -83,6 +87,24 @@ class AdministrationServicer(OperationsServicer):
         usage = await self._limits.usage(calls.principal())
         limits = pb.TenantLimits(**dataclasses.asdict(usage.limits))
         return pb.GetUsageResponse(records=usage.records, size_bytes=usage.size_bytes, limits=limits)
+
+
+def _caller(caller: Caller) -> pb.GetCallerResponse:
+    principal = caller.principal
+    return pb.GetCallerResponse(
+        tenant_id=str(principal.tenant_id),
+        tenant=caller.tenant,
+        subject=principal.subject,
+        key_prefix=caller.key_prefix,
+        scopes=sorted(principal.scopes),
+        user_id=principal.user_id,
+        agent_id=principal.agent_id,
+        app_ids=sorted(principal.app_ids),
+        agent_bundle_id=principal.agent_bundle_id,
+        graph_names=sorted(principal.graph_names),
+        context_id=str(principal.context_id or ""),
+        expires_at=wire.timestamp(caller.expires_at) if caller.expires_at else None,
+    )
 
 
 def _key(key: GivenKey) -> pb.ApiKey:

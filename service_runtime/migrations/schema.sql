@@ -303,6 +303,31 @@ $$;
 
 ALTER FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) OWNER TO contextkeep_owner;
 
+CREATE TABLE access.tenant (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    database text,
+    CONSTRAINT tenant_database_check CHECK ((database <> ''::text))
+);
+
+ALTER TABLE access.tenant OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.key_of_caller(key_id uuid) RETURNS TABLE(tenant text, prefix text, expires_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT COALESCE(t.name, ''::text) AS "coalesce",
+     COALESCE(k.prefix, c.prefix, ''::text) AS "coalesce",
+     COALESCE(k.expires_at, c.expires_at) AS "coalesce"
+    FROM (((( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS tenant_id) asking
+      LEFT JOIN access.tenant t ON ((t.id = asking.tenant_id)))
+      LEFT JOIN access.api_key k ON (((k.id = key_of_caller.key_id) AND (k.tenant_id = asking.tenant_id))))
+      LEFT JOIN access.context_key c ON (((c.id = key_of_caller.key_id) AND (c.tenant_id = asking.tenant_id))));
+END;
+
+ALTER FUNCTION access.key_of_caller(key_id uuid) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) RETURNS TABLE(id uuid, prefix text, subject text, scopes text[], user_id text, agent_id text, app_ids text[], agent_bundle_id text, graph_names text[], context_id uuid, made_by text, created_at timestamp with time zone, expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -602,16 +627,6 @@ CREATE TABLE access.residence (
 
 ALTER TABLE access.residence OWNER TO contextkeep_owner;
 
-CREATE TABLE access.tenant (
-    id uuid NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    database text,
-    CONSTRAINT tenant_database_check CHECK ((database <> ''::text))
-);
-
-ALTER TABLE access.tenant OWNER TO contextkeep_owner;
-
 CREATE TABLE access.this_database (
     name text NOT NULL,
     is_this boolean DEFAULT true NOT NULL,
@@ -718,6 +733,11 @@ REVOKE ALL ON FUNCTION access.is_within(part access.reach, whole access.reach) F
 REVOKE ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.keep_call(new_id uuid, call_id text, method text, scope text, status text, reason text, subject text, user_id text, agent_id text, peer text, ids jsonb, count integer) TO contextkeep_service;
 
+GRANT SELECT ON TABLE access.tenant TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.key_of_caller(key_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.key_of_caller(key_id uuid) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.list_keys(of_context_id uuid, before_id uuid, rows_max integer) TO contextkeep_service;
 
@@ -752,8 +772,6 @@ GRANT SELECT ON TABLE access.administrative_call TO contextkeep_service;
 GRANT SELECT ON TABLE access.migration TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.residence TO contextkeep_service;
-
-GRANT SELECT ON TABLE access.tenant TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.this_database TO contextkeep_service;
 

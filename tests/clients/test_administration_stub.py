@@ -33,6 +33,17 @@ def refusal(call, request, metadata=METADATA) -> str:
     return raised(refused.value).reason
 
 
+def test_GetCaller_says_whom_a_key_stands_for_until_it_is_revoked(grpc_stub, made):
+    whole = grpc_stub.GetCaller(pb.GetCallerRequest(), metadata=METADATA)
+    assert (whole.tenant, whole.key_prefix, whole.HasField("expires_at")) == ("default", "key-of-the-f", False)
+    part = grpc_stub.GetCaller(pb.GetCallerRequest(), metadata=of(made))
+    assert (part.tenant_id, part.key_prefix) == (whole.tenant_id, made.prefix)
+    assert (part.scopes, part.app_ids) == (["admin", "read"], ["crm"])
+    assert part.HasField("expires_at")
+    for wrong in ([], [("authorization", f"Bearer {made.key}x")]):
+        assert refusal(grpc_stub.GetCaller, pb.GetCallerRequest(), wrong) == "UNAUTHENTICATED"
+
+
 def test_CreateKey_gives_no_more_than_the_key_that_asks_has(grpc_stub, made):
     assert made.key.startswith(made.prefix)
     for more in ({"scopes": ["write"]}, {"scopes": ["read"], "app_ids": ["erp"]}, {"scopes": ["read"], "ttl_s": 600}):

@@ -8,6 +8,7 @@ from http.cookies import SimpleCookie
 import httpx2 as httpx
 import pytest
 
+from contextkeep import ContextClient
 from contextkeep_console.session import IDLE_S, SLOWED_FROM, Sessions
 from contextkeep_console.settings import Settings
 from tests.conftest import Addresses
@@ -35,6 +36,17 @@ def test_who_has_not_signed_in_is_led_to_the_door_and_then_where_he_wanted(
 
     assert signed_in.headers["location"] == path
     assert client.get(path).status_code == 200
+
+
+def test_every_page_names_the_tenant_and_the_key_that_has_signed_in(
+    stack: Addresses, running: Running, visitor: Visitor, administrators: str
+):
+    session = visitor(running, administrators)
+    with ContextClient(stack.context, api_key=administrators) as client:
+        caller = client.get_caller()
+    assert caller.tenant
+    for name in (caller.tenant, caller.subject):
+        assert f"<bdi>{name[:24]}" in session.get("/memory").text
 
 
 def test_the_cookie_is_nobodys_but_the_servers(running: Running, visitor: Visitor, key: str):

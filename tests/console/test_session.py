@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from contextkeep import Caller
 from contextkeep_console import session as sessions_of
 from contextkeep_console.session import FORGOTTEN_S, IDLE_S, LIFE_S, SLOWED_FROM, Session, Sessions, WrongKeys
 
@@ -18,8 +19,9 @@ class Clock:
         return self.now
 
 
-def somebody(key: str = "", *, peer: str = "") -> Session:
-    return Session(context=cast("Any", None), graph=cast("Any", None), key_hash=key.encode(), peer=peer)
+def somebody(key: str = "", *, tenant: str = "") -> Session:
+    caller = Caller(tenant_id=tenant, tenant=tenant)
+    return Session(context=cast("Any", None), graph=cast("Any", None), key_hash=key.encode(), caller=caller)
 
 
 @pytest.fixture
@@ -86,21 +88,43 @@ def test_nothing_that_is_secret_is_in_what_a_session_prints():
 
 
 def test_a_key_that_signs_in_again_and_again_ends_its_own_sessions_alone(sessions: Sessions):
-    other = sessions.begin(somebody("other", peer="1"))
-    cookies = [sessions.begin(somebody("busy", peer="2")) for _ in range(sessions_of.SESSIONS_OF_KEY_MAX + 5)]
+    other = sessions.begin(somebody("other"))
+    cookies = [sessions.begin(somebody("busy")) for _ in range(sessions_of.SESSIONS_OF_KEY_MAX + 5)]
 
     assert sessions.find(other) is not None
     assert [sessions.find(cookie) is not None for cookie in cookies[:6]] == [False] * 5 + [True]
 
 
-def test_an_address_with_many_keys_ends_its_own_sessions_alone(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sessions_of, "SESSIONS_MAX", 10)
-    others = [sessions.begin(somebody(f"key {number}", peer="1")) for number in range(3)]
+def test_a_tenant_with_many_keys_ends_its_own_sessions_alone(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions_of, "SESSIONS_OF_TENANT_MAX", 5)
+    others = [sessions.begin(somebody(f"key {number}", tenant="1")) for number in range(5)]
     for number in range(50):
-        sessions.begin(somebody(f"made {number}", peer="2"))
+        sessions.begin(somebody(f"made {number}", tenant="2"))
 
     assert len(sessions) == 10
     assert all(sessions.find(cookie) for cookie in others)
+
+
+def test_of_a_tenant_the_key_with_the_most_sessions_loses_one(sessions: Sessions, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sessions_of, "SESSIONS_OF_TENANT_MAX", 5)
+    colleague = sessions.begin(somebody("colleague", tenant="1"))
+    busy = [sessions.begin(somebody("busy", tenant="1")) for _ in range(4)]
+    sessions.begin(somebody("third", tenant="1"))
+
+    assert [sessions.find(cookie) is not None for cookie in (colleague, *busy)] == [True, False, True, True, True]
+
+
+def test_when_all_places_are_taken_the_tenant_with_the_most_loses_one(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sessions_of, "SESSIONS_MAX", 10)
+    others = [sessions.begin(somebody(f"key {number}", tenant="1")) for number in range(3)]
+    for number in range(50):
+        sessions.begin(somebody(f"made {number}", tenant="2"))
+    late = sessions.begin(somebody("late", tenant="3"))
+
+    assert len(sessions) == 10
+    assert all(sessions.find(cookie) for cookie in (*others, late))
 
 
 def test_each_wrong_key_of_an_address_is_answered_later_than_the_one_before(clock: Clock):

@@ -13,6 +13,7 @@ import pytest
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.servicer import TOOLS
 from context_service.mcp.window_tools import WINDOW_TOOLS
+from contextkeep.context.v1 import administration_pb2 as administration
 from contextkeep.context.v1 import context_query_pb2 as query
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -100,6 +101,14 @@ def test_what_it_was_billed_teaches_its_window_and_no_other(issued: Issued):
         assert (learned.token_factor, learned.typical_factor, learned.is_clamped) == (*factors, True)
     (another,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.parent).answers
     assert another.window.token_factor == 1
+
+
+def test_it_is_told_what_it_is_and_nothing_of_the_key_that_issued_it(issued: Issued):
+    (caller,) = issued.client.call(RPCS["GetCaller"], administration.GetCallerRequest(), key=issued.reader).answers
+    assert (caller.tenant, caller.key_prefix, caller.context_id) == ("default", issued.reader[:12], issued.context_id)
+    assert caller.scopes == ["read"]
+    assert caller.HasField("expires_at")
+    assert issued.parent[:12] not in str(caller)
 
 
 def test_one_that_may_read_writes_nothing(issued: Issued):

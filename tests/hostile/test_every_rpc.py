@@ -65,7 +65,7 @@ PROMISED = {
         RunSourceTest ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
     """,
     "contextkeep.context.v1.Administration": """
-        ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
+        GetCaller ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
         ListTenants SetTenantLimits ListBackgroundWork RetryBackgroundWork StartJob GetJob ListJobs
     """,
     "contextkeep.context.v1.Transfer": "ExportArchive ImportArchive GetImport",

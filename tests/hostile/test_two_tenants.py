@@ -33,8 +33,9 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
-# Says nothing of what anybody has. Whose calls are counted, `test_observing_stub` says.
-ALIKE = {"ListTools", "StartChanges", "ListChanges", "GetRecentCalls", "GetOwned"}
+# Says nothing of what anybody has. Whose calls are counted, `test_observing_stub` says; what a key is told of itself,
+# `test_context_keys`.
+ALIKE = {"ListTools", "StartChanges", "ListChanges", "GetRecentCalls", "GetOwned", "GetCaller"}
 
 # What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
 # tokens, which are bound to their tenant.

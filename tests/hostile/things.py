@@ -1628,6 +1628,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         graph.GetOwnedRequest(erasure_id=t.subject_erasure_id),
     ],
     "GetRecentCalls": lambda t: [observing.GetRecentCallsRequest()],
+    "GetCaller": lambda t: [administration.GetCallerRequest()],
     "GetUsage": lambda t: [administration.GetUsageRequest()],
     "ListTenants": lambda t: [administration.ListTenantsRequest(page_size=1)],
     "SetTenantLimits": lambda t: [

@@ -383,6 +383,7 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
             } == refused
 
 
+WHO_AM_I = "/contextkeep.context.v1.Administration/GetCaller"
 ASKING = {
     f"/contextkeep.context.v1.ContextQuery/{name}"
     for name in ("QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy")
@@ -395,8 +396,8 @@ async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack:
     with Client.open(stack) as client:
         outcomes = {rpc.path: await asyncio.to_thread(client.call, rpc, rpc.request(), key=key) for rpc in all_rpcs()}
     let_in = {path for path, outcome in outcomes.items() if outcome.code.name != "PERMISSION_DENIED"}
-    assert let_in == ASKING
-    refused = [outcome for path, outcome in outcomes.items() if path not in ASKING]
+    assert let_in == {*ASKING, WHO_AM_I}
+    refused = [outcome for path, outcome in outcomes.items() if path not in let_in]
     scopes = ("read", "write", "admin", "compile", "operator")
     assert all(outcome.metadata.get("scope") in scopes for outcome in refused)
 
@@ -404,7 +405,8 @@ async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack:
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
     names = ("Contexts", "ContextWindows", "ContextQuery", "Tools")
     services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
-    assert [path for path in OF_CONTEXTS if not path.startswith(services) or "Key" in path] == []
+    others = [path for path in OF_CONTEXTS if not path.startswith(services) or "Key" in path]
+    assert others == [WHO_AM_I]
 
 
 @pytest.fixture

@@ -13,12 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep import AsyncContextClient, AsyncEntityClient, Caller
 
 IDLE_S = 30 * 60.0  # without a request
 LIFE_S = 12 * 3600.0  # whatever happens
-SESSIONS_MAX = 1_000  # of this process; then the address with the most loses the one that was idle longest
-SESSIONS_OF_KEY_MAX = 20  # then the key's session that was idle longest ends
+# Past each of these limits, the session ends that was idle longest: of the key; of the tenant's key with the most
+# sessions; of the tenant with the most.
+SESSIONS_OF_KEY_MAX = 20
+SESSIONS_OF_TENANT_MAX = 1_000
+SESSIONS_MAX = 5_000  # of this process
 PEERS_MAX = 10_000
 SLOWED_FROM = 3  # wrong keys of a peer; each later one doubles the time until its answer
 SLOWED_S_MAX = 8.0
@@ -36,11 +39,16 @@ class Session:
     subject_user_id: str = ""  # for whom calls are made, if the key has no user
     has_key: bool = True
     key_hash: bytes = field(default=b"", repr=False)  # sha256 of the key, to count its sessions
-    peer: str = ""  # the address that signed in
+    caller: Caller | None = None  # whom the key stands for; None: the Context Service did not answer
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     began: float = 0.0
     seen: float = 0.0
     note: str = ""  # what the next page says of the last form
+
+    @property
+    def tenant_id(self) -> str:
+        """The tenant of the key; empty if it is not known."""
+        return self.caller.tenant_id if self.caller else ""
 
     @property
     def whose(self) -> Any:
@@ -67,17 +75,18 @@ class Sessions:
     def begin(self, session: Session) -> str:
         """Keep a session, and return the value of its cookie.
 
-        A key or an address that signs in again and again ends its own sessions, never those of others.
+        A key, or a tenant, that signs in again and again ends its own sessions, never those of others.
         """
         self._forget_ended()
         of_key = [cookie for cookie, other in self._sessions.items() if other.key_hash == session.key_hash]
-        for cookie_hash in of_key[: max(0, len(of_key) - SESSIONS_OF_KEY_MAX + 1)]:
-            del self._sessions[cookie_hash]
-        if len(self._sessions) >= SESSIONS_MAX:
-            counts = Counter(other.peer for other in self._sessions.values())
-            counts[session.peer] += 1
-            ((busiest, _),) = counts.most_common(1)
-            del self._sessions[next(cookie for cookie, other in self._sessions.items() if other.peer == busiest)]
+        of_tenant = [other for other in self._sessions.values() if other.tenant_id == session.tenant_id]
+        if len(of_key) >= SESSIONS_OF_KEY_MAX:
+            del self._sessions[of_key[0]]
+        elif len(of_tenant) >= SESSIONS_OF_TENANT_MAX:
+            self._end_one_of(session.tenant_id)
+        elif len(self._sessions) >= SESSIONS_MAX:
+            counts = Counter(other.tenant_id for other in (*self._sessions.values(), session))
+            self._end_one_of(counts.most_common(1)[0][0])
         cookie = secrets.token_urlsafe(32)
         session.began = session.seen = self._clock()
         self._sessions[hash_of(cookie)] = session
@@ -100,6 +109,12 @@ class Sessions:
     def end(self, cookie: str) -> None:
         """Forget a session."""
         self._sessions.pop(hash_of(cookie), None)
+
+    def _end_one_of(self, tenant_id: str) -> None:
+        """End the session that was idle longest of the tenant's key with the most sessions."""
+        of_tenant = [(cookie, other) for cookie, other in self._sessions.items() if other.tenant_id == tenant_id]
+        ((busiest, _),) = Counter(other.key_hash for _, other in of_tenant).most_common(1)
+        del self._sessions[next(cookie for cookie, other in of_tenant if other.key_hash == busiest)]
 
     def _forget_ended(self) -> None:
         now = self._clock()

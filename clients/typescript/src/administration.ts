@@ -4,6 +4,27 @@ import * as pb from "./gen/contextkeep/context/v1/administration_pb.js";
 import { enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
+/** Whom your key or token stands for. */
+export interface Caller {
+  tenantId: string;
+  /** Its name. */
+  tenant: string;
+  /** What rows keep as `created_by`. */
+  subject: string;
+  /** How the key begins; empty: it is not stored, such as a token. */
+  keyPrefix: string;
+  scopes: string[];
+  userId: string;
+  agentId: string;
+  /** That it is bound to; empty: it is bound to no app. */
+  appIds: string[];
+  agentBundleId: string;
+  graphNames: string[];
+  contextId: string;
+  /** Empty: it does not end. */
+  expiresAt: string;
+}
+
 /** A key, without what it is. */
 export interface ApiKey {
   /** How it begins. */
@@ -53,6 +74,15 @@ export interface AdministrativeCall {
   ids: Record<string, string[]>;
   /** Of refused calls that are alike, which are one row a minute; of any other 1. */
   count: number;
+}
+
+export function callerOf(message: pb.GetCallerResponse): Caller {
+  const { tenantId, tenant, subject, keyPrefix, scopes, userId, agentId } = message;
+  const { appIds, agentBundleId, graphNames, contextId, expiresAt } = message;
+  return {
+    ...{ tenantId, tenant, subject, keyPrefix, scopes, userId, agentId },
+    ...{ appIds, agentBundleId, graphNames, contextId, expiresAt: timeText(expiresAt) },
+  };
 }
 
 export function keyOf(message: pb.ApiKey): ApiKey {

@@ -4,6 +4,7 @@ export type {
   AdministrativeCall,
   ApiKey,
   BackgroundWork,
+  Caller,
   CreatedKey,
   Job,
   Tenant,

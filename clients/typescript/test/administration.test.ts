@@ -5,6 +5,12 @@ import { JobNotFound, KeyNotFound, PermissionDenied, TenantNotFound, newId } fro
 
 import { context, graph } from "./stack.js";
 
+test("a client is told whom its key stands for", async () => {
+  const caller = await context.getCaller();
+  assert.deepEqual([caller.tenant, caller.contextId, caller.expiresAt], ["default", "", ""]);
+  assert.ok(caller.scopes.includes("read"));
+});
+
 test("a key is made, listed, taken back, and its making is kept", async () => {
   const subject = `agent ${newId()}`;
   const made = await context.createKey(subject, ["read"], { appIds: ["crm"], ttlS: 60 });

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from contextlib import suppress
 
 from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep import AsyncContextClient, AsyncEntityClient, Caller
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Unauthenticated, Unavailable
 from contextkeep_console.session import LIFE_S, Session, Sessions, WrongKeys, hash_of
 from contextkeep_console.settings import Settings
@@ -64,7 +65,10 @@ class Entrance:
         if link := request.query_params.get("link", ""):
             if self._link_token and hmac.compare_digest(link.encode(), self._link_token.encode()):
                 self._link_token = ""
-                return self._signed_in(request, self._session(request, self._link_key), "/")
+                session = self._session(self._link_key)
+                with suppress(ContextKeepError):  # the first page says what is wrong
+                    session.caller = await session.context.get_caller()
+                return self._signed_in(request, session, "/")
             return await self._form(request, error="This link has signed in already. Sign in with a key.", status=401)
         return await self._form(request, note=_WHY.get(request.query_params.get("why", ""), ""))
 
@@ -76,7 +80,7 @@ class Entrance:
         if len(key) > _CHARS_MAX:
             return await self._form(request, error="No key is that long.", status=400)
         try:
-            session = self._session(request, key, user)
+            session = self._session(key, user)
             async with self._tries:
                 await _try(session)
         except Unauthenticated:
@@ -93,14 +97,13 @@ class Entrance:
         self._wrong_keys.forget(peer)
         return self._signed_in(request, session, str(form.get("next", "")))
 
-    def _session(self, request: Request, key: str, user: str = "") -> Session:
+    def _session(self, key: str, user: str = "") -> Session:
         return Session(
             context=self._context.with_credential(key),
             graph=self._graph.with_credential(key),
             subject_user_id=user,
             has_key=bool(key),
             key_hash=hash_of(key),
-            peer=request.client.host if request.client else "",
         )
 
     def _signed_in(self, request: Request, session: Session, address: str) -> Response:
@@ -148,14 +151,14 @@ class Entrance:
     async def _takes_anybody(self) -> bool:
         """Say whether the services ask for no key yet, as those of a new checkout do."""
         try:
-            await self._context.get_mapping("simple_chat", timeout_s=2)
+            await self._context.get_caller(timeout_s=2)
         except ContextKeepError:
             return False
         return True
 
 
 async def _try(session: Session) -> None:
-    """Find out whether the services take a key. That it may not do something does not matter here.
+    """Find out whether the services take a key, and whom it stands for; what it may do does not matter here.
 
     Raises:
         Unauthenticated: they do not.
@@ -164,9 +167,8 @@ async def _try(session: Session) -> None:
     """
     if session.subject_user_id:
         await take(session.context.list_contexts(page_size=1, **session.whose), 1)
-        return
     of_context, of_graph = await asyncio.gather(
-        session.context.get_mapping("simple_chat"),
+        session.context.get_caller(),
         take(session.graph.list_graphs(page_size=1), 1),
         return_exceptions=True,
     )
@@ -176,3 +178,5 @@ async def _try(session: Session) -> None:
             raise result
     if isinstance(of_context, away) and isinstance(of_graph, away):
         raise of_context
+    if isinstance(of_context, Caller):
+        session.caller = of_context

@@ -12,7 +12,7 @@ from contextkeep.cli.erasure import erasure
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
 from contextkeep.cli.kb import kb
-from contextkeep.cli.key import audit, key
+from contextkeep.cli.key import audit, key, whoami
 from contextkeep.cli.knowledge import knowledge
 from contextkeep.cli.mapping import mapping
 from contextkeep.cli.mcp import mcp
@@ -76,6 +76,7 @@ for _command in (
     mapping,
     take_out,
     move_in,
+    whoami,
     key,
     audit,
     erasure,

@@ -1,4 +1,4 @@
-"""`contextkeep key` and `contextkeep audit`: keys of the tenant, and what administrators did."""
+"""`contextkeep whoami`, `contextkeep key` and `contextkeep audit`: keys, and what administrators did."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from contextkeep.cli._output import Output
 
 _KEY = ("prefix", "subject", "scopes", "user_id", "app_ids", "graph_names", "expires_at", "revoked_at", "last_used_at")
 _CALL = ("called_at", "subject", "method", "status", "reason", "count", "call_id")
+
+
+@command(name="whoami", example="contextkeep whoami")
+def whoami(session: Session, output: Output) -> None:
+    """Show whom the key stands for, and what it may do."""
+    output.one(session.context.get_caller())
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep key create billing-agent --scope read --scope write")

@@ -12,6 +12,42 @@ from contextkeep.values.base import Value, time_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Caller(Value):
+    """Whom your key or token stands for."""
+
+    tenant_id: str
+    tenant: str  # its name
+    subject: str = ""  # what rows keep as `created_by`
+    key_prefix: str = ""  # how the key begins; empty: it is not stored, such as a token
+    scopes: tuple[str, ...] = ()
+    user_id: str = ""
+    agent_id: str = ""
+    app_ids: tuple[str, ...] = ()  # that it is bound to; empty: it is bound to no app
+    agent_bundle_id: str = ""
+    graph_names: tuple[str, ...] = ()
+    context_id: str = ""
+    expires_at: datetime | None = None  # None: it does not end
+
+    @classmethod
+    def from_proto(cls, caller: pb.GetCallerResponse) -> Caller:
+        """Return the value of a message."""
+        return cls(
+            tenant_id=caller.tenant_id,
+            tenant=caller.tenant,
+            subject=caller.subject,
+            key_prefix=caller.key_prefix,
+            scopes=tuple(caller.scopes),
+            user_id=caller.user_id,
+            agent_id=caller.agent_id,
+            app_ids=tuple(caller.app_ids),
+            agent_bundle_id=caller.agent_bundle_id,
+            graph_names=tuple(caller.graph_names),
+            context_id=caller.context_id,
+            expires_at=time_of(caller.expires_at) if caller.HasField("expires_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ApiKey(Value):
     """A key, without what it is."""
 

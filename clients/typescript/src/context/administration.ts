@@ -1,6 +1,14 @@
 /** Keys, and what administrators did. */
 
-import { type AdministrativeCall, type ApiKey, type CreatedKey, administrativeCallOf, keyOf } from "../administration.js";
+import {
+  type AdministrativeCall,
+  type ApiKey,
+  type Caller,
+  type CreatedKey,
+  administrativeCallOf,
+  callerOf,
+  keyOf,
+} from "../administration.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/administration_pb.js";
 import { Rows, pages } from "../rows.js";
@@ -21,8 +29,13 @@ export interface KeyFields {
   ttlS?: number;
 }
 
-/** An RPC is one method. All of them need the scope admin. */
+/** An RPC is one method. All but the first need the scope admin. */
 export abstract class AdministrationCalls extends QueryCalls {
+  /** Whom your key or token stands for. Every valid key may ask. */
+  async getCaller(options: CallOptions = {}): Promise<Caller> {
+    return callerOf(await this.call(method.getCaller, {}, options));
+  }
+
   /** The keys of the tenant, within the bounds of yours, the newest first; with `contextId` the short-lived ones of a context. */
   listKeys(options: { contextId?: string; pageSize?: number } & CallOptions = {}): Rows<ApiKey> {
     const { contextId, pageSize } = options;

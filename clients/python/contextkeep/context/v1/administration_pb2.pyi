@@ -33,6 +33,38 @@ JOB_STATE_DONE: JobState
 JOB_STATE_FAILED: JobState
 JOB_STATE_LOST: JobState
 
+class GetCallerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetCallerResponse(_message.Message):
+    __slots__ = ("tenant_id", "tenant", "subject", "key_prefix", "scopes", "user_id", "agent_id", "app_ids", "agent_bundle_id", "graph_names", "context_id", "expires_at")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    KEY_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    SCOPES_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_IDS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAMES_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    tenant: str
+    subject: str
+    key_prefix: str
+    scopes: _containers.RepeatedScalarFieldContainer[str]
+    user_id: str
+    agent_id: str
+    app_ids: _containers.RepeatedScalarFieldContainer[str]
+    agent_bundle_id: str
+    graph_names: _containers.RepeatedScalarFieldContainer[str]
+    context_id: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, tenant_id: _Optional[str] = ..., tenant: _Optional[str] = ..., subject: _Optional[str] = ..., key_prefix: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., app_ids: _Optional[_Iterable[str]] = ..., agent_bundle_id: _Optional[str] = ..., graph_names: _Optional[_Iterable[str]] = ..., context_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class ApiKey(_message.Message):
     __slots__ = ("prefix", "subject", "scopes", "user_id", "agent_id", "app_ids", "agent_bundle_id", "graph_names", "context_id", "made_by", "created_at", "expires_at", "revoked_at", "last_used_at")
     PREFIX_FIELD_NUMBER: _ClassVar[int]

@@ -28,8 +28,8 @@ if _version_not_supported:
 class AdministrationStub:
     """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
 
-    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
-    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
+    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
     on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
 
@@ -39,6 +39,11 @@ class AdministrationStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.GetCaller = channel.unary_unary(
+                '/contextkeep.context.v1.Administration/GetCaller',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerResponse.FromString,
+                _registered_method=True)
         self.ListKeys = channel.unary_unary(
                 '/contextkeep.context.v1.Administration/ListKeys',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListKeysRequest.SerializeToString,
@@ -104,10 +109,17 @@ class AdministrationStub:
 class AdministrationServicer:
     """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
 
-    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
-    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
+    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
     on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
+
+    def GetCaller(self, request, context):
+        """Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end. Every valid key may call it, also one of a context.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def ListKeys(self, request, context):
         """Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins. Of a context: the short-lived ones of
@@ -223,6 +235,11 @@ class AdministrationServicer:
 
 def add_AdministrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'GetCaller': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCaller,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerResponse.SerializeToString,
+            ),
             'ListKeys': grpc.unary_unary_rpc_method_handler(
                     servicer.ListKeys,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_administration__pb2.ListKeysRequest.FromString,
@@ -294,10 +311,37 @@ def add_AdministrationServicer_to_server(servicer, server):
 class Administration:
     """What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
 
-    The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
-    what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+    GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
+    outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
     on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
     """
+
+    @staticmethod
+    def GetCaller(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Administration/GetCaller',
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_administration__pb2.GetCallerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def ListKeys(request,

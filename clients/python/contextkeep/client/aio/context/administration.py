@@ -8,11 +8,19 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import administration_pb2 as pb
-from contextkeep.values import AdministrativeCall, ApiKey, CreatedKey
+from contextkeep.values import AdministrativeCall, ApiKey, Caller, CreatedKey
 
 
 class AdministrationCalls(AsyncClient):
-    """The RPCs of administrators. All of them need the scope admin."""
+    """The RPCs of administrators. All but `get_caller` need the scope admin."""
+
+    async def get_caller(self, *, timeout_s: float | None = None) -> Caller:
+        """Return whom your key or token stands for. Every valid key may ask.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+        """
+        return Caller.from_proto(await self.call("GetCaller", pb.GetCallerRequest(), timeout_s=timeout_s))
 
     async def list_keys(
         self, *, context_id: Id | None = None, page_size: int = 0, timeout_s: float | None = None

@@ -12,7 +12,104 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/administration.proto.
  */
 export const file_contextkeep_context_v1_administration: GenFile = /*@__PURE__*/
-  fileDesc("Citjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FkbWluaXN0cmF0aW9uLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIoIDCgZBcGlLZXkSDgoGcHJlZml4GAEgASgJEg8KB3N1YmplY3QYAiABKAkSDgoGc2NvcGVzGAMgAygJEg8KB3VzZXJfaWQYBCABKAkSEAoIYWdlbnRfaWQYBSABKAkSDwoHYXBwX2lkcxgGIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYByABKAkSEwoLZ3JhcGhfbmFtZXMYCCADKAkSEgoKY29udGV4dF9pZBgJIAEoCRIPCgdtYWRlX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnJldm9rZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKCEtleUlucHV0Eg8KB3N1YmplY3QYASABKAkSDgoGc2NvcGVzGAIgAygJEg8KB3VzZXJfaWQYAyABKAkSEAoIYWdlbnRfaWQYBCABKAkSDwoHYXBwX2lkcxgFIAMoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSEwoLZ3JhcGhfbmFtZXMYByADKAkSDQoFdHRsX3MYCCABKAMi9gEKEkFkbWluaXN0cmF0aXZlQ2FsbBIPCgdjYWxsX2lkGAEgASgJEi0KCWNhbGxlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGbWV0aG9kGAMgASgJEg0KBXNjb3BlGAQgASgJEg4KBnN0YXR1cxgFIAEoCRIOCgZyZWFzb24YBiABKAkSDwoHc3ViamVjdBgHIAEoCRIPCgd1c2VyX2lkGAggASgJEhAKCGFnZW50X2lkGAkgASgJEgwKBHBlZXIYCiABKAkSEAoIaWRzX2pzb24YCyABKAkSDQoFY291bnQYDCABKAUiTAoPTGlzdEtleXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWQoQTGlzdEtleXNSZXNwb25zZRIsCgRrZXlzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5BcGlLZXkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkEKEENyZWF0ZUtleVJlcXVlc3QSLQoDa2V5GAEgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5LZXlJbnB1dCIwChFDcmVhdGVLZXlSZXNwb25zZRILCgNrZXkYASABKAkSDgoGcHJlZml4GAIgASgJIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGcHJlZml4GAEgASgJIhMKEVJldm9rZUtleVJlc3BvbnNlIlgKHkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJInUKH0xpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVzcG9uc2USOQoFY2FsbHMYASADKAsyKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFkbWluaXN0cmF0aXZlQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkixAEKDFRlbmFudExpbWl0cxIYCgtyZWNvcmRzX21heBgBIAEoA0gAiAEBEhYKCWJ5dGVzX21heBgCIAEoA0gBiAEBEhsKDmJsb2JfYnl0ZXNfbWF4GAMgASgDSAKIAQESHgoRY29udGVudF9ieXRlc19tYXgYBCABKANIA4gBAUIOCgxfcmVjb3Jkc19tYXhCDAoKX2J5dGVzX21heEIRCg9fYmxvYl9ieXRlc19tYXhCFAoSX2NvbnRlbnRfYnl0ZXNfbWF4IhEKD0dldFVzYWdlUmVxdWVzdCJtChBHZXRVc2FnZVJlc3BvbnNlEg8KB3JlY29yZHMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxI0CgZsaW1pdHMYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudExpbWl0cyLXAQoGVGVuYW50EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3JlY29yZHMYBCABKAMSEgoKc2l6ZV9ieXRlcxgFIAEoAxI0CgZsaW1pdHMYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudExpbWl0cxIQCghkYXRhYmFzZRgHIAEoCRIPCgdpc19hd2F5GAggASgIIjsKEkxpc3RUZW5hbnRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJfChNMaXN0VGVuYW50c1Jlc3BvbnNlEi8KB3RlbmFudHMYASADKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkijwEKFlNldFRlbmFudExpbWl0c1JlcXVlc3QSDgoGdGVuYW50GAEgASgJEjQKBmxpbWl0cxgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVuYW50TGltaXRzEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJJChdTZXRUZW5hbnRMaW1pdHNSZXNwb25zZRIuCgZ0ZW5hbnQYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlbmFudCKRAQoOQmFja2dyb3VuZFdvcmsSDAoEa2luZBgBIAEoCRIMCgRvd2VkGAIgASgDEg4KBmZhaWxlZBgDIAEoAxItCglvbGRlc3RfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmxhc3RfZXJyb3IYBSABKAkSEAoIZGF0YWJhc2UYBiABKAkiGwoZTGlzdEJhY2tncm91bmRXb3JrUmVxdWVzdCJqChpMaXN0QmFja2dyb3VuZFdvcmtSZXNwb25zZRI0CgR3b3JrGAEgAygLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5CYWNrZ3JvdW5kV29yaxIWCg5kYXRhYmFzZXNfYXdheRgCIAMoCSIqChpSZXRyeUJhY2tncm91bmRXb3JrUmVxdWVzdBIMCgRraW5kGAEgASgJIkYKG1JldHJ5QmFja2dyb3VuZFdvcmtSZXNwb25zZRIPCgdyZXRyaWVkGAEgASgDEhYKDmRhdGFiYXNlc19hd2F5GAIgAygJIt8CCgNKb2ISDgoGam9iX2lkGAEgASgJEi0KBGtpbmQYAiABKA4yHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYktpbmQSLwoFc3RhdGUYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYlN0YXRlEi4KCnN0YXJ0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzdGFydGVkX2J5GAcgASgJEg0KBWVycm9yGAggASgJEg0KBXF1aWNrGAkgASgIEg4KBnJlcGFpchgKIAEoCBIVCg1wcm9ncmVzc19qc29uGAsgASgJIl8KD1N0YXJ0Sm9iUmVxdWVzdBItCgRraW5kGAEgASgOMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5Kb2JLaW5kEg0KBXF1aWNrGAIgASgIEg4KBnJlcGFpchgDIAEoCCI8ChBTdGFydEpvYlJlc3BvbnNlEigKA2pvYhgBIAEoCzIbLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iIh8KDUdldEpvYlJlcXVlc3QSDgoGam9iX2lkGAEgASgJIjoKDkdldEpvYlJlc3BvbnNlEigKA2pvYhgBIAEoCzIbLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iIjgKD0xpc3RKb2JzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJWChBMaXN0Sm9ic1Jlc3BvbnNlEikKBGpvYnMYASADKAsyGy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqSgoHSm9iS2luZBIYChRKT0JfS0lORF9VTlNQRUNJRklFRBAAEhIKDkpPQl9LSU5EX1NXRUVQEAESEQoNSk9CX0tJTkRfRlNDSxACKnoKCEpvYlN0YXRlEhkKFUpPQl9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUpPQl9TVEFURV9SVU5OSU5HEAESEgoOSk9CX1NUQVRFX0RPTkUQAhIUChBKT0JfU1RBVEVfRkFJTEVEEAMSEgoOSk9CX1NUQVRFX0xPU1QQBDKzCgoOQWRtaW5pc3RyYXRpb24SYgoITGlzdEtleXMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RLZXlzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEtleXNSZXNwb25zZSIDkAIBEmAKCUNyZWF0ZUtleRIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoJUmV2b2tlS2V5EiguY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXNwb25zZRKPAQoXTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHMSNi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBo3LmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHNSZXNwb25zZSIDkAIBEmIKCEdldFVzYWdlEicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRVc2FnZVJlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFVzYWdlUmVzcG9uc2UiA5ACARJrCgtMaXN0VGVuYW50cxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFRlbmFudHNSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0VGVuYW50c1Jlc3BvbnNlIgOQAgEScgoPU2V0VGVuYW50TGltaXRzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXNwb25zZRKAAQoSTGlzdEJhY2tncm91bmRXb3JrEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXNwb25zZSIDkAIBEn4KE1JldHJ5QmFja2dyb3VuZFdvcmsSMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldHJ5QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjMuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyeUJhY2tncm91bmRXb3JrUmVzcG9uc2USXQoIU3RhcnRKb2ISJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXJ0Sm9iUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhcnRKb2JSZXNwb25zZRJcCgZHZXRKb2ISJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlc3BvbnNlIgOQAgESYgoITGlzdEpvYnMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RKb2JzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEpvYnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("Citjb250ZXh0a2VlcC9jb250ZXh0L3YxL2FkbWluaXN0cmF0aW9uLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIhIKEEdldENhbGxlclJlcXVlc3QikQIKEUdldENhbGxlclJlc3BvbnNlEhEKCXRlbmFudF9pZBgBIAEoCRIOCgZ0ZW5hbnQYAiABKAkSDwoHc3ViamVjdBgDIAEoCRISCgprZXlfcHJlZml4GAQgASgJEg4KBnNjb3BlcxgFIAMoCRIPCgd1c2VyX2lkGAYgASgJEhAKCGFnZW50X2lkGAcgASgJEg8KB2FwcF9pZHMYCCADKAkSFwoPYWdlbnRfYnVuZGxlX2lkGAkgASgJEhMKC2dyYXBoX25hbWVzGAogAygJEhIKCmNvbnRleHRfaWQYCyABKAkSLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiggMKBkFwaUtleRIOCgZwcmVmaXgYASABKAkSDwoHc3ViamVjdBgCIAEoCRIOCgZzY29wZXMYAyADKAkSDwoHdXNlcl9pZBgEIAEoCRIQCghhZ2VudF9pZBgFIAEoCRIPCgdhcHBfaWRzGAYgAygJEhcKD2FnZW50X2J1bmRsZV9pZBgHIAEoCRITCgtncmFwaF9uYW1lcxgIIAMoCRISCgpjb250ZXh0X2lkGAkgASgJEg8KB21hZGVfYnkYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKcAQoIS2V5SW5wdXQSDwoHc3ViamVjdBgBIAEoCRIOCgZzY29wZXMYAiADKAkSDwoHdXNlcl9pZBgDIAEoCRIQCghhZ2VudF9pZBgEIAEoCRIPCgdhcHBfaWRzGAUgAygJEhcKD2FnZW50X2J1bmRsZV9pZBgGIAEoCRITCgtncmFwaF9uYW1lcxgHIAMoCRINCgV0dGxfcxgIIAEoAyL2AQoSQWRtaW5pc3RyYXRpdmVDYWxsEg8KB2NhbGxfaWQYASABKAkSLQoJY2FsbGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZtZXRob2QYAyABKAkSDQoFc2NvcGUYBCABKAkSDgoGc3RhdHVzGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIPCgdzdWJqZWN0GAcgASgJEg8KB3VzZXJfaWQYCCABKAkSEAoIYWdlbnRfaWQYCSABKAkSDAoEcGVlchgKIAEoCRIQCghpZHNfanNvbhgLIAEoCRINCgVjb3VudBgMIAEoBSJMCg9MaXN0S2V5c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJZChBMaXN0S2V5c1Jlc3BvbnNlEiwKBGtleXMYASADKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwaUtleRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQQoQQ3JlYXRlS2V5UmVxdWVzdBItCgNrZXkYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLktleUlucHV0IjAKEUNyZWF0ZUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIOCgZwcmVmaXgYAiABKAkiIgoQUmV2b2tlS2V5UmVxdWVzdBIOCgZwcmVmaXgYASABKAkiEwoRUmV2b2tlS2V5UmVzcG9uc2UiWAoeTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHNSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkidQofTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHNSZXNwb25zZRI5CgVjYWxscxgBIAMoCzIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQWRtaW5pc3RyYXRpdmVDYWxsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLEAQoMVGVuYW50TGltaXRzEhgKC3JlY29yZHNfbWF4GAEgASgDSACIAQESFgoJYnl0ZXNfbWF4GAIgASgDSAGIAQESGwoOYmxvYl9ieXRlc19tYXgYAyABKANIAogBARIeChFjb250ZW50X2J5dGVzX21heBgEIAEoA0gDiAEBQg4KDF9yZWNvcmRzX21heEIMCgpfYnl0ZXNfbWF4QhEKD19ibG9iX2J5dGVzX21heEIUChJfY29udGVudF9ieXRlc19tYXgiEQoPR2V0VXNhZ2VSZXF1ZXN0Im0KEEdldFVzYWdlUmVzcG9uc2USDwoHcmVjb3JkcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEjQKBmxpbWl0cxgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVuYW50TGltaXRzItcBCgZUZW5hbnQSEQoJdGVuYW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHcmVjb3JkcxgEIAEoAxISCgpzaXplX2J5dGVzGAUgASgDEjQKBmxpbWl0cxgGIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVuYW50TGltaXRzEhAKCGRhdGFiYXNlGAcgASgJEg8KB2lzX2F3YXkYCCABKAgiOwoSTGlzdFRlbmFudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIl8KE0xpc3RUZW5hbnRzUmVzcG9uc2USLwoHdGVuYW50cxgBIAMoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVuYW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKPAQoWU2V0VGVuYW50TGltaXRzUmVxdWVzdBIOCgZ0ZW5hbnQYASABKAkSNAoGbGltaXRzGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5UZW5hbnRMaW1pdHMSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkkKF1NldFRlbmFudExpbWl0c1Jlc3BvbnNlEi4KBnRlbmFudBgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVuYW50IpEBCg5CYWNrZ3JvdW5kV29yaxIMCgRraW5kGAEgASgJEgwKBG93ZWQYAiABKAMSDgoGZmFpbGVkGAMgASgDEi0KCW9sZGVzdF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbGFzdF9lcnJvchgFIAEoCRIQCghkYXRhYmFzZRgGIAEoCSIbChlMaXN0QmFja2dyb3VuZFdvcmtSZXF1ZXN0ImoKGkxpc3RCYWNrZ3JvdW5kV29ya1Jlc3BvbnNlEjQKBHdvcmsYASADKAsyJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJhY2tncm91bmRXb3JrEhYKDmRhdGFiYXNlc19hd2F5GAIgAygJIioKGlJldHJ5QmFja2dyb3VuZFdvcmtSZXF1ZXN0EgwKBGtpbmQYASABKAkiRgobUmV0cnlCYWNrZ3JvdW5kV29ya1Jlc3BvbnNlEg8KB3JldHJpZWQYASABKAMSFgoOZGF0YWJhc2VzX2F3YXkYAiADKAki3wIKA0pvYhIOCgZqb2JfaWQYASABKAkSLQoEa2luZBgCIAEoDjIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iS2luZBIvCgVzdGF0ZRgDIAEoDjIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iU3RhdGUSLgoKc3RhcnRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN0YXJ0ZWRfYnkYByABKAkSDQoFZXJyb3IYCCABKAkSDQoFcXVpY2sYCSABKAgSDgoGcmVwYWlyGAogASgIEhUKDXByb2dyZXNzX2pzb24YCyABKAkiXwoPU3RhcnRKb2JSZXF1ZXN0Ei0KBGtpbmQYASABKA4yHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkpvYktpbmQSDQoFcXVpY2sYAiABKAgSDgoGcmVwYWlyGAMgASgIIjwKEFN0YXJ0Sm9iUmVzcG9uc2USKAoDam9iGAEgASgLMhsuY29udGV4dGtlZXAuY29udGV4dC52MS5Kb2IiHwoNR2V0Sm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkiOgoOR2V0Sm9iUmVzcG9uc2USKAoDam9iGAEgASgLMhsuY29udGV4dGtlZXAuY29udGV4dC52MS5Kb2IiOAoPTGlzdEpvYnNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlYKEExpc3RKb2JzUmVzcG9uc2USKQoEam9icxgBIAMoCzIbLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpKCgdKb2JLaW5kEhgKFEpPQl9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOSk9CX0tJTkRfU1dFRVAQARIRCg1KT0JfS0lORF9GU0NLEAIqegoISm9iU3RhdGUSGQoVSk9CX1NUQVRFX1VOU1BFQ0lGSUVEEAASFQoRSk9CX1NUQVRFX1JVTk5JTkcQARISCg5KT0JfU1RBVEVfRE9ORRACEhQKEEpPQl9TVEFURV9GQUlMRUQQAxISCg5KT0JfU1RBVEVfTE9TVBAEMpoLCg5BZG1pbmlzdHJhdGlvbhJlCglHZXRDYWxsZXISKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENhbGxlclJlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENhbGxlclJlc3BvbnNlIgOQAgESYgoITGlzdEtleXMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RLZXlzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEtleXNSZXNwb25zZSIDkAIBEmAKCUNyZWF0ZUtleRIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlS2V5UmVzcG9uc2USYAoJUmV2b2tlS2V5EiguY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXZva2VLZXlSZXNwb25zZRKPAQoXTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHMSNi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RBZG1pbmlzdHJhdGl2ZUNhbGxzUmVxdWVzdBo3LmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEFkbWluaXN0cmF0aXZlQ2FsbHNSZXNwb25zZSIDkAIBEmIKCEdldFVzYWdlEicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRVc2FnZVJlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFVzYWdlUmVzcG9uc2UiA5ACARJrCgtMaXN0VGVuYW50cxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFRlbmFudHNSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0VGVuYW50c1Jlc3BvbnNlIgOQAgEScgoPU2V0VGVuYW50TGltaXRzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5TZXRUZW5hbnRMaW1pdHNSZXNwb25zZRKAAQoSTGlzdEJhY2tncm91bmRXb3JrEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0QmFja2dyb3VuZFdvcmtSZXNwb25zZSIDkAIBEn4KE1JldHJ5QmFja2dyb3VuZFdvcmsSMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldHJ5QmFja2dyb3VuZFdvcmtSZXF1ZXN0GjMuY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyeUJhY2tncm91bmRXb3JrUmVzcG9uc2USXQoIU3RhcnRKb2ISJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXJ0Sm9iUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhcnRKb2JSZXNwb25zZRJcCgZHZXRKb2ISJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEpvYlJlc3BvbnNlIgOQAgESYgoITGlzdEpvYnMSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RKb2JzUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdEpvYnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+
+/**
+ * @generated from message contextkeep.context.v1.GetCallerRequest
+ */
+export type GetCallerRequest = Message<"contextkeep.context.v1.GetCallerRequest"> & {
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetCallerRequest.
+ * Use `create(GetCallerRequestSchema)` to create a new message.
+ */
+export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 0);
+
+/**
+ * @generated from message contextkeep.context.v1.GetCallerResponse
+ */
+export type GetCallerResponse = Message<"contextkeep.context.v1.GetCallerResponse"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string tenant = 2;
+   */
+  tenant: string;
+
+  /**
+   * What rows keep as `created_by`.
+   *
+   * @generated from field: string subject = 3;
+   */
+  subject: string;
+
+  /**
+   * How the key begins: 12 characters. Empty: it is not stored, such as a token of an issuer.
+   *
+   * @generated from field: string key_prefix = 4;
+   */
+  keyPrefix: string;
+
+  /**
+   * @generated from field: repeated string scopes = 5;
+   */
+  scopes: string[];
+
+  /**
+   * The user whose own things the key sees; empty: it has no user.
+   *
+   * @generated from field: string user_id = 6;
+   */
+  userId: string;
+
+  /**
+   * @generated from field: string agent_id = 7;
+   */
+  agentId: string;
+
+  /**
+   * The apps that the key is bound to; empty: it is bound to no app. The same holds for the next three.
+   *
+   * @generated from field: repeated string app_ids = 8;
+   */
+  appIds: string[];
+
+  /**
+   * @generated from field: string agent_bundle_id = 9;
+   */
+  agentBundleId: string;
+
+  /**
+   * @generated from field: repeated string graph_names = 10;
+   */
+  graphNames: string[];
+
+  /**
+   * @generated from field: string context_id = 11;
+   */
+  contextId: string;
+
+  /**
+   * Unset: it does not end.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 12;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetCallerResponse.
+ * Use `create(GetCallerResponseSchema)` to create a new message.
+ */
+export const GetCallerResponseSchema: GenMessage<GetCallerResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_administration, 1);
 
 /**
  * A key, without what it is.
@@ -114,7 +211,7 @@ export type ApiKey = Message<"contextkeep.context.v1.ApiKey"> & {
  * Use `create(ApiKeySchema)` to create a new message.
  */
 export const ApiKeySchema: GenMessage<ApiKey> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 0);
+  messageDesc(file_contextkeep_context_v1_administration, 2);
 
 /**
  * What a key is to stand for.
@@ -180,7 +277,7 @@ export type KeyInput = Message<"contextkeep.context.v1.KeyInput"> & {
  * Use `create(KeyInputSchema)` to create a new message.
  */
 export const KeyInputSchema: GenMessage<KeyInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 1);
+  messageDesc(file_contextkeep_context_v1_administration, 3);
 
 /**
  * A call that needed the scope `admin`, or `operator`.
@@ -271,7 +368,7 @@ export type AdministrativeCall = Message<"contextkeep.context.v1.AdministrativeC
  * Use `create(AdministrativeCallSchema)` to create a new message.
  */
 export const AdministrativeCallSchema: GenMessage<AdministrativeCall> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 2);
+  messageDesc(file_contextkeep_context_v1_administration, 4);
 
 /**
  * @generated from message contextkeep.context.v1.ListKeysRequest
@@ -300,7 +397,7 @@ export type ListKeysRequest = Message<"contextkeep.context.v1.ListKeysRequest"> 
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 3);
+  messageDesc(file_contextkeep_context_v1_administration, 5);
 
 /**
  * @generated from message contextkeep.context.v1.ListKeysResponse
@@ -322,7 +419,7 @@ export type ListKeysResponse = Message<"contextkeep.context.v1.ListKeysResponse"
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 4);
+  messageDesc(file_contextkeep_context_v1_administration, 6);
 
 /**
  * @generated from message contextkeep.context.v1.CreateKeyRequest
@@ -339,7 +436,7 @@ export type CreateKeyRequest = Message<"contextkeep.context.v1.CreateKeyRequest"
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 5);
+  messageDesc(file_contextkeep_context_v1_administration, 7);
 
 /**
  * @generated from message contextkeep.context.v1.CreateKeyResponse
@@ -365,7 +462,7 @@ export type CreateKeyResponse = Message<"contextkeep.context.v1.CreateKeyRespons
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 6);
+  messageDesc(file_contextkeep_context_v1_administration, 8);
 
 /**
  * @generated from message contextkeep.context.v1.RevokeKeyRequest
@@ -384,7 +481,7 @@ export type RevokeKeyRequest = Message<"contextkeep.context.v1.RevokeKeyRequest"
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 7);
+  messageDesc(file_contextkeep_context_v1_administration, 9);
 
 /**
  * @generated from message contextkeep.context.v1.RevokeKeyResponse
@@ -397,7 +494,7 @@ export type RevokeKeyResponse = Message<"contextkeep.context.v1.RevokeKeyRespons
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 8);
+  messageDesc(file_contextkeep_context_v1_administration, 10);
 
 /**
  * @generated from message contextkeep.context.v1.ListAdministrativeCallsRequest
@@ -426,7 +523,7 @@ export type ListAdministrativeCallsRequest = Message<"contextkeep.context.v1.Lis
  * Use `create(ListAdministrativeCallsRequestSchema)` to create a new message.
  */
 export const ListAdministrativeCallsRequestSchema: GenMessage<ListAdministrativeCallsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 9);
+  messageDesc(file_contextkeep_context_v1_administration, 11);
 
 /**
  * @generated from message contextkeep.context.v1.ListAdministrativeCallsResponse
@@ -448,7 +545,7 @@ export type ListAdministrativeCallsResponse = Message<"contextkeep.context.v1.Li
  * Use `create(ListAdministrativeCallsResponseSchema)` to create a new message.
  */
 export const ListAdministrativeCallsResponseSchema: GenMessage<ListAdministrativeCallsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 10);
+  messageDesc(file_contextkeep_context_v1_administration, 12);
 
 /**
  * What a tenant may store. Unset: of a tenant, what the settings say; of GetUsage, any number.
@@ -490,7 +587,7 @@ export type TenantLimits = Message<"contextkeep.context.v1.TenantLimits"> & {
  * Use `create(TenantLimitsSchema)` to create a new message.
  */
 export const TenantLimitsSchema: GenMessage<TenantLimits> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 11);
+  messageDesc(file_contextkeep_context_v1_administration, 13);
 
 /**
  * @generated from message contextkeep.context.v1.GetUsageRequest
@@ -503,7 +600,7 @@ export type GetUsageRequest = Message<"contextkeep.context.v1.GetUsageRequest"> 
  * Use `create(GetUsageRequestSchema)` to create a new message.
  */
 export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 12);
+  messageDesc(file_contextkeep_context_v1_administration, 14);
 
 /**
  * @generated from message contextkeep.context.v1.GetUsageResponse
@@ -530,7 +627,7 @@ export type GetUsageResponse = Message<"contextkeep.context.v1.GetUsageResponse"
  * Use `create(GetUsageResponseSchema)` to create a new message.
  */
 export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 13);
+  messageDesc(file_contextkeep_context_v1_administration, 15);
 
 /**
  * @generated from message contextkeep.context.v1.Tenant
@@ -588,7 +685,7 @@ export type Tenant = Message<"contextkeep.context.v1.Tenant"> & {
  * Use `create(TenantSchema)` to create a new message.
  */
 export const TenantSchema: GenMessage<Tenant> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 14);
+  messageDesc(file_contextkeep_context_v1_administration, 16);
 
 /**
  * @generated from message contextkeep.context.v1.ListTenantsRequest
@@ -610,7 +707,7 @@ export type ListTenantsRequest = Message<"contextkeep.context.v1.ListTenantsRequ
  * Use `create(ListTenantsRequestSchema)` to create a new message.
  */
 export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 15);
+  messageDesc(file_contextkeep_context_v1_administration, 17);
 
 /**
  * @generated from message contextkeep.context.v1.ListTenantsResponse
@@ -632,7 +729,7 @@ export type ListTenantsResponse = Message<"contextkeep.context.v1.ListTenantsRes
  * Use `create(ListTenantsResponseSchema)` to create a new message.
  */
 export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 16);
+  messageDesc(file_contextkeep_context_v1_administration, 18);
 
 /**
  * @generated from message contextkeep.context.v1.SetTenantLimitsRequest
@@ -663,7 +760,7 @@ export type SetTenantLimitsRequest = Message<"contextkeep.context.v1.SetTenantLi
  * Use `create(SetTenantLimitsRequestSchema)` to create a new message.
  */
 export const SetTenantLimitsRequestSchema: GenMessage<SetTenantLimitsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 17);
+  messageDesc(file_contextkeep_context_v1_administration, 19);
 
 /**
  * @generated from message contextkeep.context.v1.SetTenantLimitsResponse
@@ -680,7 +777,7 @@ export type SetTenantLimitsResponse = Message<"contextkeep.context.v1.SetTenantL
  * Use `create(SetTenantLimitsResponseSchema)` to create a new message.
  */
 export const SetTenantLimitsResponseSchema: GenMessage<SetTenantLimitsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 18);
+  messageDesc(file_contextkeep_context_v1_administration, 20);
 
 /**
  * What is owed of a kind, in a database.
@@ -732,7 +829,7 @@ export type BackgroundWork = Message<"contextkeep.context.v1.BackgroundWork"> & 
  * Use `create(BackgroundWorkSchema)` to create a new message.
  */
 export const BackgroundWorkSchema: GenMessage<BackgroundWork> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 19);
+  messageDesc(file_contextkeep_context_v1_administration, 21);
 
 /**
  * @generated from message contextkeep.context.v1.ListBackgroundWorkRequest
@@ -745,7 +842,7 @@ export type ListBackgroundWorkRequest = Message<"contextkeep.context.v1.ListBack
  * Use `create(ListBackgroundWorkRequestSchema)` to create a new message.
  */
 export const ListBackgroundWorkRequestSchema: GenMessage<ListBackgroundWorkRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 20);
+  messageDesc(file_contextkeep_context_v1_administration, 22);
 
 /**
  * @generated from message contextkeep.context.v1.ListBackgroundWorkResponse
@@ -771,7 +868,7 @@ export type ListBackgroundWorkResponse = Message<"contextkeep.context.v1.ListBac
  * Use `create(ListBackgroundWorkResponseSchema)` to create a new message.
  */
 export const ListBackgroundWorkResponseSchema: GenMessage<ListBackgroundWorkResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 21);
+  messageDesc(file_contextkeep_context_v1_administration, 23);
 
 /**
  * @generated from message contextkeep.context.v1.RetryBackgroundWorkRequest
@@ -788,7 +885,7 @@ export type RetryBackgroundWorkRequest = Message<"contextkeep.context.v1.RetryBa
  * Use `create(RetryBackgroundWorkRequestSchema)` to create a new message.
  */
 export const RetryBackgroundWorkRequestSchema: GenMessage<RetryBackgroundWorkRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 22);
+  messageDesc(file_contextkeep_context_v1_administration, 24);
 
 /**
  * @generated from message contextkeep.context.v1.RetryBackgroundWorkResponse
@@ -812,7 +909,7 @@ export type RetryBackgroundWorkResponse = Message<"contextkeep.context.v1.RetryB
  * Use `create(RetryBackgroundWorkResponseSchema)` to create a new message.
  */
 export const RetryBackgroundWorkResponseSchema: GenMessage<RetryBackgroundWorkResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 23);
+  messageDesc(file_contextkeep_context_v1_administration, 25);
 
 /**
  * @generated from message contextkeep.context.v1.Job
@@ -883,7 +980,7 @@ export type Job = Message<"contextkeep.context.v1.Job"> & {
  * Use `create(JobSchema)` to create a new message.
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 24);
+  messageDesc(file_contextkeep_context_v1_administration, 26);
 
 /**
  * @generated from message contextkeep.context.v1.StartJobRequest
@@ -914,7 +1011,7 @@ export type StartJobRequest = Message<"contextkeep.context.v1.StartJobRequest"> 
  * Use `create(StartJobRequestSchema)` to create a new message.
  */
 export const StartJobRequestSchema: GenMessage<StartJobRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 25);
+  messageDesc(file_contextkeep_context_v1_administration, 27);
 
 /**
  * @generated from message contextkeep.context.v1.StartJobResponse
@@ -931,7 +1028,7 @@ export type StartJobResponse = Message<"contextkeep.context.v1.StartJobResponse"
  * Use `create(StartJobResponseSchema)` to create a new message.
  */
 export const StartJobResponseSchema: GenMessage<StartJobResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 26);
+  messageDesc(file_contextkeep_context_v1_administration, 28);
 
 /**
  * @generated from message contextkeep.context.v1.GetJobRequest
@@ -948,7 +1045,7 @@ export type GetJobRequest = Message<"contextkeep.context.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 27);
+  messageDesc(file_contextkeep_context_v1_administration, 29);
 
 /**
  * @generated from message contextkeep.context.v1.GetJobResponse
@@ -965,7 +1062,7 @@ export type GetJobResponse = Message<"contextkeep.context.v1.GetJobResponse"> & 
  * Use `create(GetJobResponseSchema)` to create a new message.
  */
 export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 28);
+  messageDesc(file_contextkeep_context_v1_administration, 30);
 
 /**
  * @generated from message contextkeep.context.v1.ListJobsRequest
@@ -987,7 +1084,7 @@ export type ListJobsRequest = Message<"contextkeep.context.v1.ListJobsRequest"> 
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 29);
+  messageDesc(file_contextkeep_context_v1_administration, 31);
 
 /**
  * @generated from message contextkeep.context.v1.ListJobsResponse
@@ -1009,7 +1106,7 @@ export type ListJobsResponse = Message<"contextkeep.context.v1.ListJobsResponse"
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_administration, 30);
+  messageDesc(file_contextkeep_context_v1_administration, 32);
 
 /**
  * @generated from enum contextkeep.context.v1.JobKind
@@ -1084,13 +1181,23 @@ export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
 /**
  * What administrators of a tenant and operators of an installation do, so that nothing that they look with needs a database.
  *
- * The first five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is outside of them is answered as
- * what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
+ * GetCaller needs a valid key and no scope. The next five need the scope `admin`, and are about the caller's tenant, within the bounds of its key: what is
+ * outside of them is answered as what never was. The others need the scope `operator`, which only the command line gives (`context-service keys create --scope operator`) and no key gives
  * on; they are about all tenants, and answer a caller without it, or whose key is not stored, with PERMISSION_DENIED.
  *
  * @generated from service contextkeep.context.v1.Administration
  */
 export const Administration: GenService<{
+  /**
+   * Answers whom the caller's key or token stands for: its tenant, scopes, user, bounds and end. Every valid key may call it, also one of a context.
+   *
+   * @generated from rpc contextkeep.context.v1.Administration.GetCaller
+   */
+  getCaller: {
+    methodKind: "unary";
+    input: typeof GetCallerRequestSchema;
+    output: typeof GetCallerResponseSchema;
+  },
   /**
    * Lists keys, the newest first, revoked and expired ones too; never what a key is, but how it begins. Of a context: the short-lived ones of
    * IssueContextKey, which no other list has.
