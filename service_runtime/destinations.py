@@ -11,10 +11,14 @@ import ipaddress
 import logging
 import re
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from contextkeep.errors import AddressRefused
+from service_runtime.calls import current_call
 
 _log = logging.getLogger("destinations")
 
@@ -24,6 +28,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 # 10.0.0.0/8, 127.0.0.1:8080, [fd00::/8]:443, ::1
 _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?|([0-9a-fA-F:./]+)")
+_LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 32, 4
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -52,7 +57,7 @@ class Destinations:
 
     def __init__(self, allowed: Sequence[str], *, resolve: Resolve | None = None) -> None:
         self._entries = [_entry(one) for one in allowed]
-        self._resolve = resolve or _resolved
+        self._resolve = resolve or _Lookups().resolved
 
     async def checked(self, host: str, port: int) -> Destination:
         """Return the address to connect to for a host.
@@ -146,6 +151,43 @@ def _meant(ip: _Ip) -> list[_Ip]:
     return meant
 
 
-async def _resolved(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+class _Lookups:
+    """Looks up names in threads of its own: a server of names may take its time, and nothing ends a lookup early.
+
+    The loop's own threads, in which other calls work, stay free; and a tenant has few of these at once, further lookups
+    of which wait for one.
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_LOOKUPS_MAX, thread_name_prefix="lookups")
+        self._free: dict[str, asyncio.Semaphore] = {}  # by tenant, of those that have lookups under way
+        self._under_way: Counter[str] = Counter()  # and of those that wait
+
+    async def resolved(self, host: str, port: int) -> Sequence[str]:
+        call = current_call.get()
+        tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
+        loop = asyncio.get_running_loop()
+        free = self._free.setdefault(tenant_id, asyncio.Semaphore(_LOOKUPS_OF_TENANT_MAX))
+        self._under_way[tenant_id] += 1
+        try:
+            await free.acquire()
+        except BaseException:
+            self._ended(tenant_id)
+            raise
+
+        def ended(_: object) -> None:
+            free.release()
+            self._ended(tenant_id)
+
+        looking_up = loop.run_in_executor(
+            self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        )
+        looking_up.add_done_callback(ended)
+        # Shielded, for who gives up leaves a thread behind that still looks it up.
+        found = await asyncio.shield(looking_up)
+        return list(dict.fromkeys(str(one[4][0]) for one in found))
+
+    def _ended(self, tenant_id: str) -> None:
+        self._under_way[tenant_id] -= 1
+        if not self._under_way[tenant_id]:
+            del self._under_way[tenant_id], self._free[tenant_id]

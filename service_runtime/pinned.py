@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 _TLS_PORT, _PORT = 443, 80
 
+# The HTTP library parses in Python, on the event loop, and all that one read brings before it waits again: 20 us for a
+# chunk or an informational response, 30 us for a line of a head, whatever they say. So it gets little at a time, and
+# what says nothing has a limit of its own.
+_READ_BYTES = 8 * 1024
+_HEAD_READ_BYTES = 1024
+_HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # of a response, with the informational ones before it
+_FRAMING_BYTES_MAX = 16 * 1024  # around and after the chunks of all responses, beyond what each chunk needs
+_CHUNK_BYTES = 16  # that a chunk needs around it
+_CHUNKS_MAX = 5_000  # of all responses
+_REQUESTS_MAX = 64
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -38,6 +49,9 @@ class Watch:
     failure: str = ""
     status: int = 0
     size_bytes: int = 0
+    framing_bytes: int = 0  # that were read after heads and are not known to be of a body
+    chunks: int = 0
+    requests: int = 0
 
     def failed(self, failure: str) -> Exception:
         """Remember what went wrong, if nothing did before, and return what ends the response."""
@@ -47,6 +61,40 @@ class Watch:
     def too_much(self) -> Exception:
         """Return what ends a response that is too large."""
         return self.failed(f"it answers more than {self.answer_bytes_max} bytes")
+
+    def count_request(self) -> None:
+        """Count a request.
+
+        Raises:
+            NotToBeRead: it is one too many.
+        """
+        self.requests += 1
+        if self.requests > _REQUESTS_MAX:
+            raise self.failed(f"it needs more than {_REQUESTS_MAX} requests")
+
+    def count_framing(self, size_bytes: int) -> None:
+        """Count bytes that were read after a head.
+
+        Raises:
+            NotToBeRead: too many of them were of no body.
+        """
+        self.framing_bytes += size_bytes
+        if self.framing_bytes > _FRAMING_BYTES_MAX + _READ_BYTES:  # of the last read nothing was passed on yet
+            raise self.failed(f"it answers more than {_FRAMING_BYTES_MAX} bytes around its chunks")
+
+    def count_chunk(self, size_bytes: int) -> None:
+        """Count a piece of a body.
+
+        Raises:
+            NotToBeRead: there were too many, or too large ones.
+        """
+        self.size_bytes += size_bytes
+        self.framing_bytes -= size_bytes + _CHUNK_BYTES
+        self.chunks += 1
+        if self.chunks > _CHUNKS_MAX:
+            raise self.failed(f"it answers in more than {_CHUNKS_MAX} chunks")
+        if self.size_bytes > self.talk_bytes_max:
+            raise self.too_much()
 
 
 class NotToBeRead(Exception):
@@ -84,7 +132,7 @@ def client(
     """
     import httpx2
 
-    inner = httpx2.AsyncHTTPTransport(verify=tls if tls else False, trust_env=False)
+    inner = _transport(tls, watch)
 
     class Pinned(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -94,6 +142,7 @@ def client(
             port = url.port or (_TLS_PORT if url.scheme == "https" else _PORT)
             if (url.scheme, url.host.strip("[]"), port) != (origin.scheme, origin.host, origin.port):
                 raise watch.failed("it leads elsewhere")
+            watch.count_request()
             sent = httpx2.Request(
                 request.method,
                 url.copy_with(host=destination.address),
@@ -102,6 +151,7 @@ def client(
                 extensions={**request.extensions, "sni_hostname": origin.host},
             )
             response = await inner.handle_async_request(sent)
+            response.extensions["network_stream"].get_extra_info(_METER).head_ended()
             try:
                 if request.method == "POST":
                     watch.status = response.status_code
@@ -132,8 +182,8 @@ def client(
             size_bytes = 0
             async for chunk in self._stream:
                 size_bytes += len(chunk)
-                watch.size_bytes += len(chunk)
-                if size_bytes > watch.answer_bytes_max or watch.size_bytes > watch.talk_bytes_max:
+                watch.count_chunk(len(chunk))
+                if size_bytes > watch.answer_bytes_max:
                     raise watch.too_much()
                 yield chunk
 
@@ -147,6 +197,63 @@ def client(
         trust_env=False,
         follow_redirects=False,
     )
+
+
+_METER = "meter"
+
+
+def _transport(tls: ssl.SSLContext | None, watch: Watch) -> httpx2.AsyncHTTPTransport:
+    """Return a transport that reads little at a time, and heads and framing only as far as the limits go."""
+    import httpcore2
+    import httpx2
+
+    class Meter(httpcore2.AsyncNetworkStream):
+        def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+            self._stream = stream
+            self._is_in_head = True
+            self._head_bytes = self._head_lines = 0
+
+        def head_ended(self) -> None:
+            self._is_in_head = False
+
+        async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+            is_in_head = self._is_in_head
+            data = await self._stream.read(min(max_bytes, _HEAD_READ_BYTES if is_in_head else _READ_BYTES), timeout)
+            if is_in_head:
+                self._head_bytes += len(data)
+                self._head_lines += data.count(b"\n")
+                if self._head_bytes > _HEAD_BYTES_MAX or self._head_lines > _HEAD_LINES_MAX:
+                    raise watch.failed(
+                        f"the head of its answer has more than {_HEAD_BYTES_MAX} bytes or {_HEAD_LINES_MAX} lines"
+                    )
+            else:
+                watch.count_framing(len(data))
+            return data
+
+        async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+            self._is_in_head = True
+            self._head_bytes = self._head_lines = 0
+            await self._stream.write(buffer, timeout)
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+        async def start_tls(
+            self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+        ) -> httpcore2.AsyncNetworkStream:
+            return Meter(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+        def get_extra_info(self, info: str) -> Any:
+            return self if info == _METER else self._stream.get_extra_info(info)
+
+    class Metered(httpcore2.AnyIOBackend):
+        async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
+            return Meter(await super().connect_tcp(*args, **kwargs))
+
+    transport = httpx2.AsyncHTTPTransport(verify=tls if tls else False, trust_env=False)
+    # The transport takes no backend, and the pool below it does.
+    transport._pool = httpcore2.AsyncConnectionPool(ssl_context=tls, network_backend=Metered())
+    return transport
 
 
 def _check_size(response: Response, watch: Watch) -> None:
