@@ -194,7 +194,7 @@ class Settings(ServiceSettings):
     queued_items_max: int = Field(
         100_000,
         ge=1,
-        description="documents, texts of records, or vectors of records that may wait for background work, of a tenant",
+        description="items of a tenant that may wait in each queue of background work that callers fill",
     )
     mappings_path: Path | None = Field(
         None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"

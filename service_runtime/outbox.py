@@ -16,16 +16,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from contextkeep.errors import LimitExceeded
 from service_runtime import background
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
+from service_runtime.queue_room import QUEUED_MAX, QueueRoom
 
 LEASE_S = 30.0  # of claimed work; a worker that lives renews it
-
-
-QUEUED_MAX = 100_000
-_TENANTS_MAX = 10_000  # whose room is remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +45,12 @@ class Outbox:
 
     def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
         self._topic = topic
-        self._queued_max = queued_max
-        self._room: dict[UUID, int] = {}  # by tenant: items that are let in before the queue is counted again
-        self._queued = f"""
+        counting = f"""
             SELECT count(*) AS queued FROM (
-                SELECT FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s LIMIT %s
+                SELECT FROM {schema}.outbox WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s LIMIT %(count_max)s
             ) q
         """  # noqa: S608
+        self._room = QueueRoom(counting, topic=topic, queued_max=queued_max)
         self._put = f"""
             INSERT INTO {schema}.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, %s, %s)
             ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
@@ -97,40 +92,28 @@ class Outbox:
         """Owe the work for a subject, instead of what was owed for it before."""
         await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
 
-    async def take_room(self, door: Tenant | Transaction) -> None:
-        """Let one more item of a tenant in; for writes of callers, before `put`.
-
-        The queue is counted only once half of the room that it had is used up: an ordinary write costs nothing.
+    async def take_room(self, door: Tenant | Transaction, *, items: int = 1) -> None:
+        """Let more items of a tenant in; for writes of callers, before `put`.
 
         Raises:
-            LimitExceeded: the tenant has `queued_max` items in the queue.
+            LimitExceeded: the tenant would have more than `queued_max` items in the queue.
         """
-        room = self._room.pop(door.tenant_id, 0)
-        if not room:
-            (row,) = await door.query(self._queued, (door.tenant_id, self._topic, self._queued_max))
-            left = self._queued_max - row.queued
-            if left <= 0:
-                raise LimitExceeded(
-                    f"{row.queued} items of the tenant wait for background work ({self._topic}), which is the limit; "
-                    "write more when some are done",
-                    limit="queued_items",
-                    limit_max=self._queued_max,
-                    value=row.queued + 1,
-                )
-            room = (left + 1) // 2
-        if len(self._room) >= _TENANTS_MAX:
-            self._room.clear()
-        self._room[door.tenant_id] = room - 1
+        if items:
+            await self._room.take(door, items=items)
 
     async def drop(self, transaction: Transaction, subject_id: UUID) -> None:
         """Owe nothing for a subject any more."""
         await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
 
+    async def is_below(self, door: Tenant | Transaction, *, due_max: int) -> bool:
+        """Say whether less than `due_max` is due of a tenant; for what the background queues itself, before it does."""
+        (row,) = await door.query(self._due, (door.tenant_id, self._topic))
+        return int(row.due) < due_max
+
     async def wait_for_room(self, tenant: Tenant, *, due_max: int, poll_s: float) -> None:
         """Return when less than `due_max` is due of a tenant: whoever owes much at once lets others come between."""
         while True:
-            (row,) = await tenant.query(self._due, (tenant.tenant_id, self._topic))
-            if row.due < due_max:
+            if await self.is_below(tenant, due_max=due_max):
                 return
             await asyncio.sleep(poll_s)
 

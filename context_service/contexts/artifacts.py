@@ -107,6 +107,7 @@ class Artifacts:
         for record_id in records:
             await self._check_record(record_id, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
+        await self._log.take_room_for_records(principal.tenant_id, said.parts)
 
         async def work(transaction: Transaction) -> Artifact | dict[str, Any] | None:
             if request and (answer := await self._requests.claim(transaction, request)):

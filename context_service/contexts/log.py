@@ -32,12 +32,13 @@ from context_service.contexts.model import (
     Retracted,
     Sent,
 )
-from context_service.parts import of_json, to_json
+from context_service.parts import Part, of_json, to_json
 from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, portions, putting, putting_bytes
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
+from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.requests import Request
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
@@ -485,9 +486,16 @@ class Known:
 
 
 class Log:
-    """Contexts and their messages."""
+    """Contexts and their messages.
 
-    def __init__(self, database: Database, passages: Passages) -> None:
+    Args:
+        database: Where they are.
+        passages: What they are found by.
+        queued_max: Records of a tenant that messages and artifacts point at, and that wait to be read.
+    """
+
+    def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
+        self._room_for_records = pointed_records.room(queued_max)
         self._database = database
         self._passages = passages
         puts = passages.puts(CONTEXT)
@@ -498,6 +506,15 @@ class Log:
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
         """Return the door to the rows of one context, for whom a principal acts."""
         return self._database.of(principal, context_id=context_id)
+
+    async def take_room_for_records(self, tenant_id: UUID, parts: Sequence[Part]) -> None:
+        """Let in the records that parts point at, before what holds these parts is written.
+
+        Raises:
+            LimitExceeded: too many such records of the tenant wait to be read.
+        """
+        if pointed := pointed_records.pointed_in(parts):
+            await self._room_for_records.take(self._database.tenant(tenant_id), items=len(pointed))
 
     async def begin(
         self,
@@ -605,6 +622,7 @@ class Log:
         }
 
         pointed = {message.said.message_id: pointed_records.pointed_in(message.said.parts) for message in messages}
+        await self.take_room_for_records(door.tenant_id, [part for one in messages for part in one.said.parts])
 
         async def work(transaction: Transaction) -> list[Row]:
             if hold:

@@ -31,6 +31,7 @@ from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.queue_room import QueueRoom
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("pointed_records")
@@ -60,6 +61,19 @@ FROM unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(record_ids)s::uuid[]) sa
     JOIN context.wm_record r ON r.tenant_id = %(tenant_id)s AND r.id = said.record_id
 FOR KEY SHARE OF r
 """
+# Rows of purged records are not counted: they come from a deletion, which is never refused.
+_COUNT_QUEUED = Across(
+    sql="""
+        SELECT count(*) AS queued FROM (
+            SELECT FROM context.message_record
+            WHERE tenant_id = %(tenant_id)s AND state = 'PENDING' AND record_id IS NOT NULL
+            LIMIT %(count_max)s
+        ) q
+    """,
+    contexts=True,
+    subjects=True,
+    why="a tenant may queue so many, whoever of its users writes them; what comes back is a number",
+)
 _CLAIM = Across(
     sql="""
         WITH due AS (
@@ -128,6 +142,11 @@ def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUI
         for number, part in enumerate(parts, parts_before + 1)
         if part.working_memory_id and is_indexed(part.metadata_json)
     }
+
+
+def room(queued_max: int) -> QueueRoom:
+    """Return the room of tenants for records that messages and artifacts point at."""
+    return QueueRoom(_COUNT_QUEUED, topic="records of messages", queued_max=queued_max)
 
 
 async def owe(

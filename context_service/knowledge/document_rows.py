@@ -18,8 +18,9 @@ from context_service.retrieval.passages import KNOWLEDGE_BASE, Audience, Passage
 from context_service.working_memory.record_fields import ACTIVE
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
-from service_runtime.outbox import QUEUED_MAX, Outbox
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.queue_room import QUEUED_MAX
 
 KIND = "document"  # of their passages
 GONE = "record_gone: the record was archived, expired, purged, or moved behind other walls"

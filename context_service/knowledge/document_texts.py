@@ -98,6 +98,8 @@ class DocumentTexts:
         return await self._following.run()
 
     async def _follow_some(self, tenant: Tenant) -> tuple[int, bool]:
+        if not await self._rows.outbox.is_below(tenant, due_max=FOLLOWED):
+            return 0, False  # of a record that a hundred thousand documents follow, some at a time
         queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
         return queued, queued == FOLLOWED
 

@@ -145,7 +145,7 @@ class Importing:
             PermissionDenied: the principal is bound.
             ImportMoved: the import is at another byte.
             ArchiveRefused: a piece is malformed, or holds what cannot be stored.
-            LimitExceeded, BlobTooLarge, StorageFull: as of any write.
+            LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` it may go on where it is.
             HeldBytesExceeded: too much is held for the caller, or a row is larger than may be.
         """
         check_unbound(principal)
@@ -603,7 +603,7 @@ class _Import:
             _count(run, table.name, written=len(parsed))
             return
         if not only:
-            self._owed.prepare(table, parsed)
+            await self._owed.prepare(transaction, table, parsed)
         if table.name == "wiki_page":
             names = [*names, "scope_id"]
             for row in parsed:

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from context_service.contexts import pointed_records
 from context_service.knowledge.base_rows import DOCUMENT_TOPIC
 from context_service.transfer.tables import Table
 from context_service.working_memory.records import EMBEDDING_TOPIC, TEXT_TOPIC
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Row, Transaction
+from service_runtime.queue_room import QUEUED_MAX
 
 _OWE = """
 INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
@@ -53,13 +56,22 @@ class Owed:
 
     Args:
         embeds_texts: Somebody makes vectors here.
+        queued_max: Items of a tenant that wait in each queue.
     """
 
-    def __init__(self, *, embeds_texts: bool) -> None:
+    def __init__(self, *, embeds_texts: bool, queued_max: int = QUEUED_MAX) -> None:
         self._embeds_texts = embeds_texts
+        self._texts = Outbox("context", TEXT_TOPIC, queued_max=queued_max)
+        self._vectors = Outbox("context", EMBEDDING_TOPIC, queued_max=queued_max)
+        self._documents = Outbox("context", DOCUMENT_TOPIC, queued_max=queued_max)
+        self._records_of_messages = pointed_records.room(queued_max)
 
-    def prepare(self, table: Table, found: Sequence[dict[str, Any]]) -> None:
-        """Let rows say what is to be done here, of what was done where they come from."""
+    async def prepare(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
+        """Let rows say what is to be done here, of what was done where they come from, and let that into its queues.
+
+        Raises:
+            LimitExceeded: too much of the tenant waits.
+        """
         for row in found:
             if table.name == "wm_record":
                 # The passages of a record are made anew: by whoever reads those that are owed.
@@ -71,6 +83,16 @@ class Owed:
                     row["index_state"] = "NONE"
             elif table.name == "knowledge_document" and row.get("state") in ("QUEUED", "PARSING"):
                 row["state"] = "QUEUED"
+        await self._take_room(transaction, table, found)
+
+    async def _take_room(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
+        if table.name == "wm_record":
+            await self._texts.take_room(transaction, items=_count(found, "text_state", "PENDING"))
+            await self._vectors.take_room(transaction, items=_count(found, "index_state", "PENDING"))
+        elif table.name == "knowledge_document":
+            await self._documents.take_room(transaction, items=_count(found, "state", "QUEUED"))
+        elif table.name == "message_record" and (items := _count(found, "state", "PENDING")):
+            await self._records_of_messages.take(transaction, items=items)
 
     async def behind(self, transaction: Transaction, table: Table, found: Sequence[dict[str, Any]]) -> None:
         """Owe what is to be done for rows that are written."""
@@ -112,3 +134,7 @@ class Owed:
         await transaction.query(_NAME_PAGE, named)
         (row,) = await transaction.query(_NAMED, (transaction.tenant_id, list(name_ids), page.page_id))
         return not row.others
+
+
+def _count(found: Sequence[dict[str, Any]], column: str, value: str) -> int:
+    return sum(row.get(column) == value for row in found)

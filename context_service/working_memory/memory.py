@@ -46,8 +46,9 @@ from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
-from service_runtime.outbox import QUEUED_MAX, Outbox
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.requests import Request, Requests
 
 _BLOB_KEY_PREFIX = "blob_"

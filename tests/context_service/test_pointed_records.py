@@ -26,7 +26,7 @@ from context_service.tokens import TokenCounter
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.errors import Unavailable
+from contextkeep.errors import LimitExceeded, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database, Tenant
@@ -41,6 +41,7 @@ from tests.context_service.test_tasks import begun, created
 from tests.context_service.working_memory import until
 
 PDF = "application/pdf"
+QUEUED_MAX = 20  # of the stack whose worker does nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,7 +357,7 @@ async def quiet(postgres: EmbeddedPostgres, tmp_path: Any, monkeypatch: pytest.M
     monkeypatch.setattr(PointedRecords, "keep_reading", nothing)
     with cloned(postgres) as urls:
         async with (
-            running(urls.service, tmp_path, callers=ApiKeys(KEYS)) as addresses,
+            running(urls.service, tmp_path, callers=ApiKeys(KEYS), queued_items_max=QUEUED_MAX) as addresses,
             grpc.aio.insecure_channel(addresses.context) as channel,
             Database.open(urls.service, connections_max=4, name="tests") as database,
         ):
@@ -523,3 +524,26 @@ async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack)
     await verified(mend=True)
     assert "Ohrid" not in await stack.texts(context_id, "the lake")
     assert "Drin" not in await stack.texts(context_id, "the river")
+
+
+async def test_more_records_than_a_tenant_may_queue_are_refused_when_they_are_written(quiet: Stack):
+    """By messages and by artifacts; the rows of deletions do not count."""
+    (record_id,) = [(await quiet.memory.insert(name="r", content_text="It digs.")).working_memory_id]
+    context_id = await quiet.point(*[record_id] * (QUEUED_MAX - 2))
+    task = (await begun(quiet.caller))[1]
+    for writing in (
+        quiet.point(*[record_id] * 3, context_id=context_id),
+        put(quiet.caller, task.task_id, parts=[message.Part(working_memory_id=record_id)] * 3),
+    ):
+        with pytest.raises(LimitExceeded) as refused:
+            await writing
+        assert refused.value.metadata == {
+            "limit": "queued_items",
+            "limit_max": str(QUEUED_MAX),
+            "value": str(QUEUED_MAX + 1),
+        }
+    assert quiet.rows(context_id) == [("PENDING", "", "")] * (QUEUED_MAX - 2)
+
+    assert await worker(quiet, *[RecordText(text="It digs.", unread=None)] * QUEUED_MAX).read_due() == QUEUED_MAX - 2
+    await quiet.point(*[record_id] * 3, context_id=context_id)
+    await put(quiet.caller, task.task_id, parts=[message.Part(working_memory_id=record_id)] * 3)
