@@ -36,7 +36,7 @@ KEPT = timedelta(days=365)  # a receipt, once all is removed
 
 STEP_ROWS = 1_000
 STEP_BYTES = 16 * 2**20  # of messages; one goes, however large it is
-STEP_S = 1.0  # that contexts of a tenant are erased before it is the next one's turn; one is finished
+STEP_S = 1.0  # that contexts of a tenant are erased before it is the next tenant's turn
 _DUE_MAX = 100  # contexts that are marked, or looked for, at once
 _LOOK_AGAIN_S = 0.2
 
@@ -502,6 +502,10 @@ class Erasing:
         return _erasure(rows[0])
 
 
+class _StepOver(Exception):
+    """A step has taken its time; the next one of the tenant goes on."""
+
+
 class Eraser:
     """Removes what is left of contexts that are gone; any number of replicas may do so at once.
 
@@ -519,6 +523,7 @@ class Eraser:
         self._wake = asyncio.Event()
         self._rounds = Rounds(database, self._erase_some)
         self._after: dict[UUID, UUID] = {}  # by tenant: the context after which its next step begins
+        self._without_records: dict[UUID, UUID] = {}  # by tenant: a context that lacks only the rest of its rows
 
     def wake(self, tenant: Tenant) -> None:
         """Let `keep_erasing` look after a tenant at once."""
@@ -573,8 +578,12 @@ class Eraser:
             are_marked = bool(await tenant.query(_MARK_EXPIRED, expired))
         due = await tenant.query(_UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX})
         for row in due:
-            finished += await self._erase(tenant, row.context_id)
-            self._after[tenant.tenant_id] = row.context_id  # one that another replica is at is left to it
+            self._after[tenant.tenant_id] = after
+            try:
+                finished += await self._erase(tenant, row.context_id, until=until)
+            except _StepOver:
+                break
+            self._after[tenant.tenant_id] = after = row.context_id  # one that another replica is at is left to it
             if time.monotonic() >= until:
                 break
         if not due and not are_marked:
@@ -607,26 +616,33 @@ class Eraser:
             await self._passages.drop_scope(tenant.tenant_id, scope)
             await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id))
 
-    async def _erase(self, tenant: Tenant, context_id: UUID) -> int:
-        """Remove what is left of a context, and before of those below it, and return how many were finished."""
+    async def _erase(self, tenant: Tenant, context_id: UUID, *, until: float | None = None) -> int:
+        """Remove what is left of a context, and before of those below it, and return how many were finished.
+
+        Raises:
+            _StepOver: it is later than `until`, and something is left.
+        """
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
         while await tenant.query(_MARK_BELOW, {**named, "requested_by": ""}):
             pass
         found = await tenant.query(_FIND_BELOW, named)
         for finished, one in enumerate([*(row.context_id for row in found), context_id]):
-            if not await self._erase_alone(tenant, one):
+            if not await self._erase_alone(tenant, one, until):
                 return finished
         return len(found) + 1
 
-    async def _erase_alone(self, tenant: Tenant, context_id: UUID) -> bool:
+    async def _erase_alone(self, tenant: Tenant, context_id: UUID, until: float | None) -> bool:
         """Remove what is left of a context; False: another replica is at it, or has finished it."""
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
         if ended := await end_context_keys_elsewhere(tenant, context_id):
             await tenant.query(_COUNT_KEYS, {**named, "ended": ended})
-        dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
-        if any(dropped):
+        dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id), until=until)
+        if dropped.passages or dropped.vectors:
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
-        await remove_records(tenant, context_id, purge=self._purge)  # before the messages go that name them
+        if not dropped.is_all:
+            raise _StepOver
+        if self._without_records.pop(tenant.tenant_id, None) != context_id:
+            await remove_records(tenant, context_id, purge=self._purge)  # before the messages go that name them
         for statement in _STEPS:
             while True:
                 began = time.monotonic()
@@ -635,6 +651,9 @@ class Eraser:
                     return False
                 if not rows[0].found:
                     break
+                if until is not None and time.monotonic() >= until:
+                    self._without_records[tenant.tenant_id] = context_id
+                    raise _StepOver
                 # As long again for those who wait for an answer.
                 await asyncio.sleep(time.monotonic() - began)
         return bool(await tenant.query(_FINISH, named))

@@ -583,6 +583,7 @@ class Dropped(NamedTuple):
 
     passages: int
     vectors: int
+    is_all: bool = True  # nothing is left of the scope
 
 
 class Passages:
@@ -817,20 +818,29 @@ class Passages:
         parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
         return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
-    async def drop_scope(self, tenant_id: UUID, scope: Scope) -> Dropped:
+    async def drop_scope(self, tenant_id: UUID, scope: Scope, *, until: float | None = None) -> Dropped:
         """Remove all passages of a scope that nobody writes to any more, and return what there was.
 
         Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
         it is called again.
+
+        Args:
+            tenant_id: Whose.
+            scope: Which.
+            until: It ends half-way after this time of the monotonic clock; it removes something before.
         """
         tenant = self._database.tenant(tenant_id)
         named = _named(tenant_id, scope)
         await tenant.query(_DROP_TOTALS, named)
-        passages = await _dropped(tenant, _DROP_PASSAGES, named)
-        await _dropped(tenant, _DROP_SESSIONS, named)
-        vectors = await _dropped(tenant, _DROP_VECTORS, named)  # behind the passages: none is made any more
-        await tenant.query(_DROP_OWED, (tenant_id, owing_topic(scope.kind), scope.id))
-        return Dropped(passages, vectors)
+        counts: dict[Across, int] = {}
+        # Vectors after the passages: none is made any more.
+        for statement in (_DROP_PASSAGES, _DROP_SESSIONS, _DROP_VECTORS):
+            counts[statement], is_all = await _dropped(tenant, statement, named, until)
+            if not is_all:
+                break
+        else:
+            await tenant.query(_DROP_OWED, (tenant_id, owing_topic(scope.kind), scope.id))
+        return Dropped(counts[_DROP_PASSAGES], counts.get(_DROP_VECTORS, 0), is_all)
 
     async def _rows(
         self,
@@ -918,13 +928,17 @@ def _words_of_all(texts: Sequence[str]) -> Collection[str]:
     return words
 
 
-async def _dropped(tenant: Tenant, statement: Across, named: Mapping[str, object]) -> int:
-    """Delete step by step, and return how many rows there were."""
+async def _dropped(
+    tenant: Tenant, statement: Across, named: Mapping[str, object], until: float | None
+) -> tuple[int, bool]:
+    """Delete step by step; return how many rows there were, and whether none is left."""
     count, behind = 0, _FIRST
     while gone := await tenant.query(statement, {**named, "behind": behind, "step": DROP_STEP}):
         count += len(gone)
         behind = max(row.behind for row in gone)
-    return count
+        if until is not None and time.monotonic() >= until:
+            return count, False
+    return count, True
 
 
 def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:

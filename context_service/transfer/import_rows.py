@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 GIVEN_UP = timedelta(days=7)  # without a word
 KEPT = timedelta(days=30)
 _STEP_ROWS = 1_000
+CLEAR_S = 1.0  # that a tenant's are cleared before it is the next tenant's turn
 
 _COLUMNS = """
     import_id, state, offset_bytes, pieces, seal, manifest, report, created_at, updated_at, open_context_id,
@@ -221,26 +223,33 @@ async def take_over(database: Database, tenant_id: UUID, context_id: str) -> Non
     await _clear_up(tenant)
 
 
-async def clear(database: Database, tenant_id: UUID) -> int:
+async def clear(database: Database, tenant_id: UUID, *, for_s: float = CLEAR_S) -> tuple[int, bool]:
     """Give imports up with which nobody goes on, remove what they left of contexts, and forget old ones.
 
+    Args:
+        database: Where they are.
+        tenant_id: Whose.
+        for_s: No rows are removed after this time.
+
     Returns:
-        How many unfinished contexts were removed.
+        How many unfinished contexts were removed, and whether there are more.
     """
     tenant = database.tenant(tenant_id)
     await tenant.query(_GIVE_UP, (tenant_id, GIVEN_UP))
-    cleared = await _clear_up(tenant)
+    cleared, is_all = await _clear_up(tenant, until=time.monotonic() + for_s)
     await tenant.query(_FORGET, (tenant_id, KEPT))
-    return cleared
+    return cleared, not is_all
 
 
-async def _clear_up(tenant: Tenant) -> int:
+async def _clear_up(tenant: Tenant, *, until: float | None = None) -> tuple[int, bool]:
+    """Remove what imports left of contexts; return how many are gone, and whether all are."""
     cleared = 0
     for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
         named = {"tenant_id": tenant.tenant_id, "context_id": row.open_context_id, "rows": _STEP_ROWS}
         for statement in _REMOVE:
             while await tenant.query(statement, named):
-                pass
+                if until is not None and time.monotonic() >= until:
+                    return cleared, False
         await tenant.query(_CLOSE, (tenant.tenant_id, row.import_id))
         cleared += 1
-    return cleared
+    return cleared, True

@@ -277,7 +277,7 @@ class Importing:
                 _log.exception("clearing failed")  # the next pass may do better
 
     async def _clear(self, tenant: Tenant) -> tuple[int, bool]:
-        return await import_rows.clear(self._database, tenant.tenant_id), False
+        return await import_rows.clear(self._database, tenant.tenant_id)
 
 
 def _moved(run: Run) -> ImportMoved:

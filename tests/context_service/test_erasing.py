@@ -410,6 +410,23 @@ async def test_ten_thousand_messages_go_in_bounded_steps(stack: Stack):
     assert stack.holding(words) == []
 
 
+async def test_a_step_ends_in_the_middle_of_a_large_context(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    """So another tenant's contexts wait for a second, and not for as many messages as one context has."""
+    monkeypatch.setattr(erasing, "STEP_ROWS", 2)
+    monkeypatch.setattr(erasing, "STEP_S", 0.0)
+    words = an_id()
+    receipt = await deleted(stack.caller, await stack.begun(words, messages=20))
+    counting, more, steps = Counting(stack.tenant), True, 0
+    while more:
+        counting.removed.clear()
+        _, more = await stack.eraser._erase_some(counting)
+        assert sum(counting.removed) <= 2
+        steps += 1
+    assert steps > 10
+    assert (await finished(stack.caller, receipt.erasure_id)).messages_removed == 20
+    assert stack.holding(words) == []
+
+
 async def test_large_messages_go_by_their_bytes(stack: Stack, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(erasing, "STEP_BYTES", 100)
     receipt = await deleted(stack.caller, await stack.begun("x" * 80, messages=3))

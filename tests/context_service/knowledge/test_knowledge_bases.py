@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.knowledge import document_texts
+from context_service.knowledge import base_dropping, document_texts
 from context_service.knowledge import knowledge_bases as rules
 from context_service.knowledge.base_dropping import BaseDropping
 from context_service.knowledge.document_rows import DocumentRows
@@ -196,7 +196,7 @@ async def test_one_that_cannot_be_read_says_why_and_the_others_are_found(bases: 
     assert [one.name for one in failed] == ["empty.txt", "picture.png", "false.pdf"]
 
 
-async def test_what_is_removed_takes_its_passages_away(bases: Bases, word: str):
+async def test_what_is_removed_takes_its_passages_away(bases: Bases, word: str, monkeypatch: pytest.MonkeyPatch):
     base = await bases.put()
     first, second = [await bases.add(base, f"The {word} number {n}.", f"{n}.md") for n in range(2)]
     await bases.read(base)
@@ -216,6 +216,7 @@ async def test_what_is_removed_takes_its_passages_away(bases: Bases, word: str):
     await bases.call("DeleteKnowledgeBase", name=base)
     assert await bases.titles(word) == []
     assert (await bases.refused("GetKnowledgeBase", name=base)).reason == "KNOWLEDGE_BASE_NOT_FOUND"
+    monkeypatch.setattr(base_dropping, "STEP_S", 0.0)
     await BaseDropping(bases.stack.database, Passages(bases.stack.database)).drop_due()
     async with asyncio.timeout(20):
         while await rows(bases, base_id) != (0, 0):

@@ -301,9 +301,10 @@ async def test_a_dropped_scope_is_gone_and_no_other(
         written = [said(seq, f"dog {seq}", session=seq) for seq in range(1, 9)]
         await put(database, scope, written, principal=ada, owner_user_id="ada")
 
-    assert await passages.drop_scope(OTHER_PRINCIPAL.tenant_id, gone) == (0, 0)
-    assert await passages.drop_scope(PRINCIPAL.tenant_id, gone) == (8, 0)
-    assert await passages.drop_scope(PRINCIPAL.tenant_id, gone) == (0, 0)
+    assert await passages.drop_scope(OTHER_PRINCIPAL.tenant_id, gone) == (0, 0, True)
+    assert await passages.drop_scope(PRINCIPAL.tenant_id, gone, until=0) == (3, 0, False)
+    assert await passages.drop_scope(PRINCIPAL.tenant_id, gone) == (5, 0, True)
+    assert await passages.drop_scope(PRINCIPAL.tenant_id, gone) == (0, 0, True)
     assert await found(passages, gone, "dog", principal=ada) == []
     assert len(await found(passages, kept, "dog", principal=ada)) == 8
     with psycopg.connect(shared.superuser) as connection:

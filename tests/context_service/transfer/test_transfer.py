@@ -312,7 +312,9 @@ async def test_an_import_goes_on_wherever_it_was_cut(stack: Stack, admin: Caller
     )
 
 
-async def test_what_nobody_goes_on_with_is_removed(stack: Stack, admin: Caller, other: Caller):
+async def test_what_nobody_goes_on_with_is_removed_in_steps(
+    stack: Stack, admin: Caller, other: Caller, monkeypatch: pytest.MonkeyPatch
+):
     context_id = await begun(stack)
     archive, import_id = await export(admin, context_id=context_id), an_id()
     *_, last, _ = (piece.end_bytes for piece in (await cut(archive))[:-1])
@@ -324,7 +326,11 @@ async def test_what_nobody_goes_on_with_is_removed(stack: Stack, admin: Caller, 
             "UPDATE context.import SET updated_at = now() - interval '8 days' WHERE import_id = %s", (import_id,)
         )
 
-    assert await import_rows.clear(stack.database, OTHER_PRINCIPAL.tenant_id) == 1
+    monkeypatch.setattr(import_rows, "_STEP_ROWS", 1)
+    steps = 1
+    while (await import_rows.clear(stack.database, OTHER_PRINCIPAL.tenant_id, for_s=0)) == (0, True):
+        steps += 1
+    assert steps > 3, "each ends after one statement that removes rows"
     assert not any(of_context(stack, OTHER_PRINCIPAL.tenant_id, context_id).values())
     assert (await get(other, import_id)).state == pb.IMPORT_STATE_GIVEN_UP
     await put(other, archive)
