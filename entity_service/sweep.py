@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.tenants import Rounds
 
@@ -19,8 +19,7 @@ class RequestSweep:
     """Sweeps the table `request` of one schema. Replicas may all do it: deleting twice is deleting once."""
 
     def __init__(self, database: Database, requests: Requests) -> None:
-        self._rounds = Rounds(database, self._sweep)
-        self._requests = requests
+        self._rounds = Rounds(database, requests.sweep)
 
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
@@ -28,10 +27,6 @@ class RequestSweep:
             await self._rounds.run()
         except ContextKeepError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})
-
-    async def _sweep(self, tenant: Tenant) -> tuple[int, bool]:
-        await self._requests.sweep(tenant)
-        return 0, False
 
     async def keep_sweeping(self) -> None:
         """Sweep now and then, until cancelled."""

@@ -26,6 +26,7 @@ from service_runtime.ids import parse_id
 from service_runtime.postgres import Across, Row, Tenant, Transaction
 
 KEPT = timedelta(hours=24)
+SWEPT_ROWS = 5_000  # of one statement
 FIELD = "request_id"
 RESPONSE = "response"  # the key of an answer with the whole response, as `packed`
 
@@ -159,7 +160,11 @@ class Requests:
                 AND jsonb_typeof(answer) = 'object' AND NOT answer ? '{RESPONSE}'
         """  # noqa: S608
         self._sweep = f"""
-            DELETE FROM {schema}.request WHERE tenant_id = %s AND created_at < now() - %s
+            DELETE FROM {schema}.request WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM {schema}.request WHERE tenant_id = %(tenant_id)s AND created_at < now() - %(kept)s
+                ORDER BY created_at LIMIT %(rows)s
+            ))
+            RETURNING true
         """  # noqa: S608
 
     async def claim(self, transaction: Transaction, request: Request) -> Any:
@@ -221,9 +226,11 @@ class Requests:
         key = (tenant.tenant_id, request.key(tenant.bounds))
         await tenant.query(self._keep, (Jsonb({RESPONSE: packed}), *key, request.rpc, request.fingerprint))
 
-    async def sweep(self, tenant: Tenant) -> None:
-        """Forget what is older than `KEPT`."""
-        await tenant.query(self._sweep, (tenant.tenant_id, KEPT))
+    async def sweep(self, tenant: Tenant) -> tuple[int, bool]:
+        """Forget some of what is older than `KEPT`; return how much that was, and whether there may be more."""
+        named = {"tenant_id": tenant.tenant_id, "kept": KEPT, "rows": SWEPT_ROWS}
+        count = len(await tenant.query(self._sweep, named))
+        return count, count == SWEPT_ROWS
 
 
 def unpacked(packed: str) -> bytes:

@@ -99,14 +99,14 @@ class Sweeper:
 
     async def _sweep_some(self, tenant: Tenant) -> tuple[Swept, bool]:
         """Remove a batch of each kind of a tenant; say whether there may be more."""
-        await self._requests.sweep(tenant)
+        _, more_requests = await self._requests.sweep(tenant)
         # Before the blobs: those without a grace time go in the same pass.
         swept = Swept(
             records_purged=await self._purges.purge_due(tenant, count_max=_BATCH),
             uploads_given_up=await upload_rows.give_up_due(tenant, count_max=_BATCH),
         )
         removed, more = await self._remove_some_bytes(tenant)
-        return swept + removed, more or swept != Swept()
+        return swept + removed, more or more_requests or swept != Swept()
 
     async def remove_bytes(self, tenant: Tenant) -> Swept:
         """Remove the bytes of a tenant that are due."""

@@ -94,3 +94,18 @@ async def test_a_tenant_queues_so_many_items_and_is_told_the_limit(database: Dat
     (owed,) = await few.claim(tenant, count_max=1)
     await tenant.transaction(partial(few.done, owed=owed))
     await write(PRINCIPAL.tenant_id)
+
+
+@pytest.mark.parametrize(("items", "let_in"), [(1, 10), (3, 9), (11, 0)])
+async def test_items_that_come_together_are_let_in_together_or_refused(database: Database, items: int, let_in: int):
+    few, tenant = Outbox("context", "tests", queued_max=10), database.tenant(PRINCIPAL.tenant_id)
+
+    async def write(transaction: Transaction) -> None:
+        await few.take_room(transaction, items=items)
+        for _ in range(items):
+            await few.put(transaction, new_id())
+
+    with pytest.raises(LimitExceeded):
+        for _ in range(20):
+            await tenant.transaction(write)
+    assert len(await tenant.query(ALL)) == let_in
