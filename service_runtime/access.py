@@ -28,11 +28,11 @@ from service_runtime.keys import CONTEXT_KEY_BEGINS, StoredKeys
 from service_runtime.metrics import Metrics
 from service_runtime.postgres import Database
 from service_runtime.settings import ServiceSettings
+from service_runtime.unproven import unproven
 
 _log = logging.getLogger("access")
 
-FAILURE_DELAY_S = 0.25  # that a caller without a valid credential waits for its answer
-_DELAYED_MAX = 100
+FAILURE_DELAY_S = 0.25  # that a caller without a valid credential waits for its answer, or longer: see `unproven`
 _BUCKETS_MAX = 10_000
 
 
@@ -97,14 +97,13 @@ class Access:
             )
             if limit.rate
         ]
-        self._delayed = 0
         self._count_failure = count_failure
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the principal of the call's credential.
 
         Raises:
-            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`.
+            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`, and when such calls have a turn.
             RateLimited: it calls too often.
             Unavailable: the database, or the issuer, does not answer.
         """
@@ -128,18 +127,16 @@ class Access:
         return None
 
     async def _failed(self) -> None:
-        """Count it, and let the caller wait: but not so many that they take the place of others' calls."""
+        """Count it, and let the caller wait: for its turn among all calls that have no valid credential."""
         self._count_failure()
-        _log.warning("authentication failed")
-        if self._delayed >= _DELAYED_MAX:
-            return
-        self._delayed += 1
-        if (call := calls.current_call.get()) is not None and call.place is not None:
+        call = calls.current_call.get()
+        if call is not None and call.place is not None:
             call.place.give_back()  # others' calls need it meanwhile
-        try:
-            await asyncio.sleep(FAILURE_DELAY_S)
-        finally:
-            self._delayed -= 1
+        await asyncio.sleep(FAILURE_DELAY_S)
+        if await unproven().take(call.peer if call is not None else ""):
+            _log.warning("authentication failed")
+        elif call is not None:
+            call.is_logged = False
 
 
 class RateLimit:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -36,6 +36,7 @@ class Call:
 
     call_id: str
     method: str  # "/contextkeep.entity.v1.EntityGraph/GetNode"
+    peer: str = ""  # as gRPC names it: "ipv4:127.0.0.1:50000"
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
     scope: str = ""  # that it needs; empty: nobody serves the method
@@ -47,6 +48,7 @@ class Call:
     held: Held | None = None  # bytes of its request and its answer; None: the call is not let in yet
     ledger: HeldBytes | None = None  # of the process, for what else is held for the call
     is_kept: bool = False  # as a row of the audit log
+    is_logged: bool = True  # False: one of a flood of calls without a valid credential
     is_refused: bool = False  # its caller has the status already: nobody does any work for it
     idempotent: Request | None = None  # the write that it is, once its servicer has read that
     acting: Principal | None = None  # whom it acts for, if its request named a user
@@ -113,6 +115,22 @@ def leave_place() -> None:
         call.place.give_back()
     if call.turn is not None:
         call.turn.end_ordinary()
+
+
+@contextmanager
+def without_place() -> Iterator[None]:
+    """Let the call under way leave its place among calls for the block, in which it waits and holds little.
+
+    Raises:
+        TooManyCalls: all places are taken at the end of the block.
+    """
+    call = current_call.get()
+    place = call.place if call is not None else None
+    if place is not None:
+        place.give_back()
+    yield
+    if place is not None:
+        place.take()
 
 
 def require(scope: str) -> None:

@@ -17,14 +17,16 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from contextkeep.errors import TooManyCalls
+from service_runtime.unproven import unproven
 
 WATCHES_MAX = 1000  # open in a process
 WATCHES_OF_CONNECTION_MAX = 10
 REFLECTIONS_MAX = 10
 REFLECTIONS_OF_CONNECTION_MAX = 2
 WRITE_S_MAX = 30.0  # that a caller may not read
+TOO_MANY = "too many calls without a key wait; most of them are from this address"
 REFLECTION_S_MAX = 60.0  # of a stream
-REFLECTION_INTERVAL_S = 0.02  # between two answers of the process; one takes some milliseconds of CPU
+REFLECTION_UNITS = 10.0  # of the budget of calls without a credential: an answer takes some milliseconds of CPU
 
 
 class Streams:
@@ -95,7 +97,9 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         self._tell()
 
     async def Check(self, request: health_pb2.HealthCheckRequest, context: Any) -> health_pb2.HealthCheckResponse:
-        """Answer the status of a name."""
+        """Answer the status of a name, when calls without a credential have a turn."""
+        if not await unproven().take(context.peer()):
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, TOO_MANY)
         status = self._statuses.get(request.service)
         if status is None:
             await context.abort(grpc.StatusCode.NOT_FOUND)
@@ -106,6 +110,8 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         shown = None
         try:
             with self._watches.one(context.peer()):
+                if not await unproven().take(context.peer()):
+                    await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, TOO_MANY)
                 while True:
                     changed = self._changed
                     status = self._statuses.get(request.service, health_pb2.HealthCheckResponse.SERVICE_UNKNOWN)
@@ -132,22 +138,21 @@ class Reflection(reflection.aio.ReflectionServicer):  # type: ignore[misc]
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(names)
         self._streams = Streams("reflections", REFLECTIONS_MAX, REFLECTIONS_OF_CONNECTION_MAX)
-        self._lock = asyncio.Lock()
 
     async def ServerReflectionInfo(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
         """Answer each request."""
         try:
             with self._streams.one(context.peer()):
                 async with asyncio.timeout(REFLECTION_S_MAX):
-                    async for answer in super().ServerReflectionInfo(self._paced(requests), context):
+                    async for answer in super().ServerReflectionInfo(self._paced(requests, context.peer()), context):
                         yield answer
         except TooManyCalls as error:
             await context.abort(error.code, error.message)
         except TimeoutError:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, f"a stream may take {REFLECTION_S_MAX:g} s")
 
-    async def _paced(self, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def _paced(self, requests: AsyncIterator[Any], peer: str) -> AsyncIterator[Any]:
         async for request in requests:
-            async with self._lock:
-                await asyncio.sleep(REFLECTION_INTERVAL_S)
+            if not await unproven().take(peer, units=REFLECTION_UNITS):
+                raise TooManyCalls(TOO_MANY, limit="calls_without_a_key", retry_after_s=1)
             yield request

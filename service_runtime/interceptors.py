@@ -295,7 +295,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         A call that is not let in (`Call.is_refused`) has its status already when the block begins.
         """
-        call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "", replays=self._replays)
+        call = Call(
+            call_id=secrets.token_hex(8),
+            method=method,
+            peer=context.peer(),
+            scope=scope or "",
+            replays=self._replays,
+        )
         remaining_s = context.time_remaining()
         if remaining_s is None and unary:
             remaining_s = UNARY_TIMEOUT_S
@@ -327,16 +333,16 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise  # grpc.aio expects it; nobody is left to read a status
         except BaseException as raised:
             error = _error_for(raised, call)
-            await self._keep(call, error, context)  # before its caller knows
+            await self._keep(call, error)  # before its caller knows
             await _tell(context, call, error)
         finally:
             place.give_back()
             self._metrics.calls_under_way.dec()
             duration_s = time.monotonic() - started
-            self._note_end(call, error, span, duration_s=duration_s, unary=unary, context=context)
-            if call.scope not in ("", NO_SCOPE, "read", CONTEXT_READ):
-                audit.log(call, call.scope, error, peer=context.peer())
-            await self._keep(call, error, context)
+            self._note_end(call, error, span, duration_s=duration_s, unary=unary)
+            if call.is_logged and call.scope not in ("", NO_SCOPE, "read", CONTEXT_READ):
+                audit.log(call, call.scope, error, peer=call.peer)
+            await self._keep(call, error)
             call.request = call.response = None  # the task lives on until the answer is read
             if error is not None and call.held is not None:
                 call.held.release()
@@ -365,7 +371,6 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         *,
         duration_s: float,
         unary: bool,
-        context: Context,
     ) -> None:
         """Count and log a call that has ended."""
         status = error.code.name if error else "OK"
@@ -374,12 +379,12 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             self._recent.ended(call.principal.tenant_id, status, duration_s if unary else None)
         reason = error.reason if error else ""
         tracing.end_call(span, status=status, reason=reason, attributes={"call_id": call.call_id})
-        _log_call(call, error, duration_s=duration_s, context=context)
+        _log_call(call, error, duration_s=duration_s)
 
-    async def _keep(self, call: Call, error: ContextKeepError | None, context: Context) -> None:
+    async def _keep(self, call: Call, error: ContextKeepError | None) -> None:
         """Keep the call of an administrator, once; nobody serves a method without a scope."""
         if self._trail is not None and call.scope:
-            await self._trail.keep(call, error, peer=context.peer())
+            await self._trail.keep(call, error, peer=call.peer)
 
 
 class _CallFromElsewhere:
@@ -431,8 +436,8 @@ async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
         raise asyncio.CancelledError from gone
 
 
-def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float, context: Context) -> None:
-    if not _log.isEnabledFor(logging.INFO):
+def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float) -> None:
+    if not call.is_logged or not _log.isEnabledFor(logging.INFO):
         return
     values: dict[str, object] = {
         "call_id": call.call_id,
@@ -444,7 +449,7 @@ def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float, 
         values["tenant_id"] = str(call.principal.tenant_id)
         values["subject"] = call.principal.subject
     else:
-        values["peer"] = context.peer()  # all that is known of who guesses keys
+        values["peer"] = call.peer  # all that is known of who guesses keys
     if error:
         values["reason"] = error.reason
         values["error"] = error.message

@@ -9,7 +9,9 @@ revoked key works no longer than that, and a wrong one costs the database nothin
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
+import itertools
 import logging
 import secrets
 import time
@@ -22,27 +24,33 @@ from uuid import UUID
 from psycopg.rows import namedtuple_row
 
 from contextkeep.errors import FailedPrecondition, InvalidArgument, Overloaded
+from service_runtime import calls
 from service_runtime.administration import administering
 from service_runtime.auth import OPERATOR, Principal
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Row
+from service_runtime.postgres.errors import unavailable
+from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S
 
 _log = logging.getLogger("keys")
 
 CACHE_S = 2.0
 _CACHE_MAX = 10_000
 _WRONG_MAX = 1000
-GUESSES_AT_ONCE_MAX = 2  # keys that were never valid here, and are looked up
-GUESSES_WAITING_MAX = 100
+# Keys that were never valid here are looked up together, by one statement at a time: a correct one among them waits for
+# two statements at most while fewer than `GUESSES_OF_STATEMENT_MAX` wait.
+GUESSES_OF_STATEMENT_MAX = 200
+GUESSES_WAITING_MAX = 1000
+GUESSES_TIMEOUT_S = 5.0  # of a statement: those who wait for the next one wait for it, too
 _USE_NOTED_S = 60
 PREFIX_CHARS = 12  # "cgk_" and eight of the key
 DEFAULT_TENANT = "default"
 CONTEXT_KEY_BEGINS = "cgc_"  # told apart by sight: see `access`
 
 _FIND = """
-SELECT id, tenant_id, subject, scopes, user_id, agent_id, bounds,
-    coalesce(last_used_at < now() - make_interval(secs => %(noted_s)s), NOT is_of_context) AS is_due
-FROM access.find_key(%(sha256)s)
+SELECT asked.sha256, k.id, k.tenant_id, k.subject, k.scopes, k.user_id, k.agent_id, k.bounds,
+    coalesce(k.last_used_at < now() - make_interval(secs => %(noted_s)s), NOT k.is_of_context) AS is_due
+FROM unnest(%(sha256s)s::bytea[]) AS asked (sha256) CROSS JOIN LATERAL access.find_key(asked.sha256) k
 """
 
 _NOTE_USE = "UPDATE access.api_key SET last_used_at = now() WHERE id = %(id)s"
@@ -116,14 +124,14 @@ class StoredKeys:
         self._database = database
         self._valid: dict[bytes, tuple[float, Principal]] = {}  # until when it counts as valid, and who
         self._wrong_until: dict[bytes, float] = {}
-        self._guesses = asyncio.Semaphore(GUESSES_AT_ONCE_MAX)
-        self._guesses_waiting = 0
+        self._guesses: dict[bytes, asyncio.Future[Principal | None]] = {}  # that wait for an answer, the oldest first
+        self._guessing: asyncio.Task[None] | None = None
         self._none_until = 0.0
 
     async def find(self, secret: str) -> Principal | None:
         """Return the principal of a key that is valid now, or was `CACHE_S` ago.
 
-        Wrong keys have two connections to the database at most, and hold up no key that was valid here before.
+        Wrong keys have one connection to the database at most, and hold up no key that was valid here before.
 
         Raises:
             Overloaded: too many keys wait that were never valid here.
@@ -137,19 +145,51 @@ class StoredKeys:
             return principal
         if self._wrong_until.get(sha256, 0.0) >= now:
             return None
-        principal = await (self._guess(sha256) if principal is None else self._read(sha256))
-        self._remember(sha256, principal)
-        return principal
+        if principal is not None:
+            principal = (await self._read([sha256])).get(sha256)
+            self._remember(sha256, principal)
+            return principal
+        return await self._guess(sha256)
 
     async def _guess(self, sha256: bytes) -> Principal | None:
-        if self._guesses_waiting >= GUESSES_WAITING_MAX:
-            raise Overloaded("too many unknown keys are being checked", retry_after_s=1)
-        self._guesses_waiting += 1
+        guess = self._guesses.get(sha256)
+        if guess is None:
+            if len(self._guesses) >= GUESSES_WAITING_MAX:
+                raise Overloaded("too many unknown keys are being checked", retry_after_s=1)
+            guess = self._guesses[sha256] = asyncio.get_running_loop().create_future()
+        if self._guessing is None:
+            # In no caller's context: it looks keys up for many, and none of their deadlines is its own.
+            self._guessing = asyncio.create_task(self._look_up_guesses(), context=contextvars.Context())
+        with calls.without_place():
+            try:
+                async with asyncio.timeout(min(calls.remaining_s(), ANSWER_TIMEOUT_MAX_S)):
+                    return await asyncio.shield(guess)
+            except TimeoutError:
+                raise unavailable() from None
+
+    async def _look_up_guesses(self) -> None:
         try:
-            async with self._guesses:
-                return await self._read(sha256)
+            while self._guesses:
+                sha256s = list(itertools.islice(self._guesses, GUESSES_OF_STATEMENT_MAX))
+                found: dict[bytes, Principal] = {}
+                failure: Exception | None = None
+                try:
+                    found = await self._read(sha256s, timeout_s=GUESSES_TIMEOUT_S)
+                except Exception as error:
+                    failure = error
+                for sha256 in sha256s:
+                    guess = self._guesses.pop(sha256)
+                    if failure is None:
+                        self._remember(sha256, found.get(sha256))
+                        guess.set_result(found.get(sha256))
+                    else:
+                        guess.set_exception(failure)
+                        guess.exception()  # so that nothing is logged if all of its callers have left
         finally:
-            self._guesses_waiting -= 1
+            self._guessing = None
+            for guess in self._guesses.values():  # there are some only if the process ends
+                guess.cancel()
+            self._guesses.clear()
 
     def _remember(self, sha256: bytes, principal: Principal | None) -> None:
         until = time.monotonic() + CACHE_S
@@ -176,13 +216,19 @@ class StoredKeys:
             self._none_until = time.monotonic() + CACHE_S
         return True
 
-    async def _read(self, sha256: bytes) -> Principal | None:
-        for row in await self._database.untenanted(_FIND, {"sha256": sha256, "noted_s": _USE_NOTED_S}):
+    async def _read(
+        self, sha256s: Sequence[bytes], *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
+    ) -> dict[bytes, Principal]:
+        """Return the principals of those keys that are valid."""
+        found = {}
+        parameters = {"sha256s": list(sha256s), "noted_s": _USE_NOTED_S}
+        for row in await self._database.untenanted(_FIND, parameters, timeout_s=timeout_s):
             principal = _principal(row)
-            if principal is not None and row.is_due:
-                await self._database.untenanted(_NOTE_USE, {"id": row.id})
-            return principal
-        return None
+            if principal is not None:
+                found[bytes(row.sha256)] = principal
+                if row.is_due:
+                    await self._database.untenanted(_NOTE_USE, {"id": row.id})
+        return found
 
 
 def _principal(row: Row) -> Principal | None:

@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import secrets
 import subprocess
 import time
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import grpc
 import psycopg
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
 import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
 from contextkeep.entity.v1 import entity_graph_pb2
-from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unauthenticated
-from service_runtime import access, keys
+from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unauthenticated, Unavailable
+from service_runtime import access, keys, unproven
 from service_runtime.access import Access
 from service_runtime.administration import CannotAdminister
 from service_runtime.auth import DEFAULT_TENANT_ID
@@ -233,9 +238,9 @@ async def test_a_wrong_key_waits_is_counted_and_is_in_no_log(
     asked: list[str] = []
     untenanted = database.untenanted
 
-    async def counted(sql: str, parameters: object = ()) -> object:
+    async def counted(sql: str, parameters: object = (), **options: object) -> object:
         asked.append(sql)
-        return await untenanted(sql, parameters)
+        return await untenanted(sql, parameters, **options)
 
     monkeypatch.setattr(database, "untenanted", counted)
     authenticator = checking(database)
@@ -260,17 +265,14 @@ async def test_guesses_do_not_take_the_database_from_keys_that_are_known(
     late_key = administration.create(new_key())
     stored = keys.StoredKeys(database)
     assert await stored.find(key) is not None
-    looking, most = 0, 0
+    statements: list[int] = []  # of how many keys each is
     goes = asyncio.Event()
 
     class Slow:
-        async def untenanted(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-            nonlocal looking, most
-            looking += 1
-            most = max(most, looking)
+        async def untenanted(self, sql: str, parameters: Mapping[str, Any], **options: Any) -> Sequence[Any]:
+            statements.append(len(parameters.get("sha256s", ())))
             await goes.wait()
-            looking -= 1
-            return await database.untenanted(statement, parameters)
+            return await database.untenanted(sql, parameters, **options)
 
     stored._database = Slow()  # type: ignore[assignment] # the database, that answers when it is told to
     guesses = [asyncio.create_task(stored.find(f"guess {number}")) for number in range(keys.GUESSES_WAITING_MAX - 1)]
@@ -281,11 +283,85 @@ async def test_guesses_do_not_take_the_database_from_keys_that_are_known(
     stored._valid = {sha256: (0.0, principal) for sha256, (_, principal) in stored._valid.items()}  # time passed
     known = asyncio.create_task(stored.find(key))
     await asyncio.sleep(0.05)
-    assert most == keys.GUESSES_AT_ONCE_MAX + 1  # and the known key: it does not wait
+    assert statements == [keys.GUESSES_OF_STATEMENT_MAX, 1]  # and the known key: it does not wait
 
     goes.set()
     assert (await known, await late) != (None, None)
     assert await asyncio.gather(*guesses) == [None] * len(guesses)
+    assert len(statements) <= keys.GUESSES_WAITING_MAX / keys.GUESSES_OF_STATEMENT_MAX + 2
+
+
+async def test_callers_of_unknown_keys_are_told_that_the_database_is_away(database: Database):
+    """All who wait for one statement; the next ones ask again."""
+    stored = keys.StoredKeys(database)
+    fails = True
+
+    class Away:
+        async def untenanted(self, *arguments: Any, **options: Any) -> Sequence[Any]:
+            if fails:
+                raise Unavailable("away", dependency="postgres")
+            return await database.untenanted(*arguments, **options)
+
+    stored._database = Away()  # type: ignore[assignment]
+    found = await asyncio.gather(*(stored.find(f"guess {number}") for number in range(5)), return_exceptions=True)
+    assert [type(one) for one in found] == [Unavailable] * 5
+    fails = False
+    assert await stored.find("guess 1") is None
+    assert stored._guesses == {}
+
+
+async def test_calls_without_a_valid_key_share_a_budget_and_hold_up_no_correct_key_and_no_probe(
+    stack: Addresses, administration: KeyAdministration, monkeypatch: pytest.MonkeyPatch
+):
+    """They had all of a core: each was answered after 0.25 s at most."""
+    monkeypatch.setattr(unproven, "UNITS_PER_S", 40.0)
+    monkeypatch.setattr(unproven, "_of_loops", WeakKeyDictionary())
+    monkeypatch.setattr(access, "FAILURE_DELAY_S", 0.05)
+    answers: Counter[str] = Counter()
+    kinds = {
+        "wrong": ("/contextkeep.entity.v1.EntityGraph/GetNode", lambda: bearer(secrets.token_hex())),
+        "none": ("/contextkeep.entity.v1.EntityGraph/GetNode", list),
+        "unknown": ("/contextkeep.entity.v1.EntityGraph/NoSuchRpc", list),
+        "health": ("/grpc.health.v1.Health/Check", list),
+    }
+
+    async def flood(channel: grpc.aio.Channel, kind: str) -> None:
+        path, metadata = kinds[kind]
+        call = channel.unary_unary(path)
+        while True:
+            try:
+                await call(b"", metadata=metadata())
+            except grpc.aio.AioRpcError as error:
+                assert error.code() is grpc.StatusCode.UNAUTHENTICATED, error
+            answers[kind] += 1
+
+    known = administration.create(new_key())
+    async with AsyncExitStack() as opened:
+        channels = [await opened.enter_async_context(grpc.aio.insecure_channel(stack.entity)) for _ in kinds]
+        graph = await opened.enter_async_context(AsyncEntityClient(stack.entity, api_key=known, retries=0))
+        await graph.get_recent_calls()
+        floods = [
+            asyncio.create_task(flood(channel, kind))
+            for channel, kind in zip(channels, kinds, strict=True)
+            for _ in range(25)
+        ]
+        began = time.monotonic()
+        await asyncio.sleep(0.3)
+        for _ in range(3):
+            late = graph.with_credential(administration.create(new_key()))
+            await asyncio.gather(graph.get_recent_calls(), late.get_recent_calls())
+        probes = grpc.aio.insecure_channel(stack.entity, options=[("grpc.use_local_subchannel_pool", 1)])
+        probe = await opened.enter_async_context(probes)
+        await health_pb2_grpc.HealthStub(probe).Check(health_pb2.HealthCheckRequest(service="liveness"))
+        await asyncio.sleep(max(0.0, began + 1 - time.monotonic()))
+        answered, waited_s = answers.total(), time.monotonic() - began
+        for task in floods:
+            task.cancel()
+        results = await asyncio.gather(*floods, return_exceptions=True)
+
+    assert all(isinstance(result, asyncio.CancelledError) for result in results), results
+    assert set(answers) == set(kinds)
+    assert answered <= unproven.UNITS_AT_ONCE + unproven.UNITS_PER_S * waited_s + 1
 
 
 async def test_without_any_key_every_call_is_refused(stack: Addresses):
