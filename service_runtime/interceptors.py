@@ -164,7 +164,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self.held = held or HeldBytes(memory_limits(None, limits.shares, has_windows=False))
         self.places = Places(limits)
         self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
-        self._ordinary = ordinary = Turns(limits.ordinary_calls_max, limits.shares)
+        self._ordinary = ordinary = Turns(limits.ordinary_calls_max, limits.shares, paced=True)
         self._stream_idle_s = limits.stream_idle_s
         metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
@@ -183,6 +183,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Return the wrapped handler of the method; made once a method."""
         if self._hold.is_on:
             await self._hold.wait()
+        self._ordinary.arrived()
         method: str = details.method
         if method.startswith(self._keyless):
             return await continuation(details)

@@ -28,6 +28,13 @@ REST = 5  # times what a slice took lies behind it: it takes longer where the pr
 BURST = 10  # slices that a key has free: what an ordinary history takes
 OTHERS_S = 1.0  # after its last call came, a key still calls: it may make one after the other
 LEASE_S = 0.1  # of an ordinary turn: a call that is not done by then waits for something other than the processor
+# grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
+# calls fill the loop, those of all callers wait in core, first come, first served. So a key gets more turns only after
+# no call has arrived for a moment: then core's queue is empty, and all that wait do so in ours.
+UNPACED = 2  # turns of a key that need not wait for that
+PACE_S = 0.001  # between two looks for arrivals
+QUIET_LOOKS = 2  # in a row that find none
+PACE_S_MAX = 0.005  # then the key gets one turn although calls arrive
 _KEYS_MAX = 1000
 
 # Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
@@ -104,12 +111,16 @@ class Turns:
     Args:
         at_once_max: How many there are.
         shares: Whose they are.
+        paced: A key gets more than `UNPACED` turns only one by one, when no call has just arrived.
     """
 
-    def __init__(self, at_once_max: int, shares: Shares) -> None:
+    def __init__(self, at_once_max: int, shares: Shares, *, paced: bool = False) -> None:
         self._at_once_max = at_once_max
         self._tenant_max = shares.tenant_max(at_once_max)
         self._key_max = shares.key_max(at_once_max)
+        self._unpaced_max = UNPACED if paced else self._key_max
+        self._arrivals = 0
+        self._pacing: asyncio.TimerHandle | None = None
         self.taken = 0
         self.waiting = 0
         self._of_tenant: dict[object, int] = {}
@@ -125,7 +136,8 @@ class Turns:
         """Take a turn if the caller may have one now; then no waiting call could have had it."""
         tenant_id, key = principal.tenant_id.int, key_of(principal)
         of_tenant, of_key = self._of_tenant.get(tenant_id, 0), self._of_key.get(key, 0)
-        if self.taken >= self._at_once_max or of_tenant >= self._tenant_max or of_key >= self._key_max:
+        key_max = min(self._key_max, self._unpaced_max)
+        if self.taken >= self._at_once_max or of_tenant >= self._tenant_max or of_key >= key_max:
             return False
         self.taken += 1
         self._of_tenant[tenant_id] = of_tenant + 1
@@ -166,6 +178,7 @@ class Turns:
         queue = self._queues.setdefault(tenant_id, OrderedDict()).setdefault(key, deque())
         queue.append(mine)
         self.waiting += 1
+        self._pace()
         try:
             await asyncio.shield(mine)
         except asyncio.CancelledError:
@@ -178,8 +191,33 @@ class Turns:
     def give_back(self, principal: Principal) -> None:
         """End a turn; the next in the queue has it."""
         self._count(principal.tenant_id.int, key_of(principal), -1)
-        while self.waiting and self.taken < self._at_once_max and (next_one := self._next()) is not None:
+        while self.waiting and (next_one := self._next(min(self._key_max, self._unpaced_max))) is not None:
             next_one.set_result(None)
+        self._pace()
+
+    def arrived(self) -> None:
+        """Note that grpc has handed a call over, whoever makes it."""
+        self._arrivals += 1
+
+    def _pace(self) -> None:
+        """Look for arrivals from now on, if a call waits for that only."""
+        if self._pacing is None and self.waiting and self._unpaced_max < self._key_max:
+            give_up_at = time.monotonic() + PACE_S_MAX
+            self._pacing = asyncio.get_running_loop().call_later(PACE_S, self._look, self._arrivals, 0, give_up_at)
+
+    def _look(self, arrivals: int, quiet_looks: int, give_up_at: float) -> None:
+        """Give one turn more than `UNPACED` if no call has arrived for some looks."""
+        self._pacing = None
+        quiet_looks = quiet_looks + 1 if self._arrivals == arrivals else 0
+        if not self.waiting:
+            return
+        if quiet_looks < QUIET_LOOKS and time.monotonic() < give_up_at:
+            self._pacing = asyncio.get_running_loop().call_later(
+                PACE_S, self._look, self._arrivals, quiet_looks, give_up_at
+            )
+        elif (next_one := self._next(self._key_max)) is not None:
+            next_one.set_result(None)
+            self._pace()
 
     def seen(self, principal: Principal) -> None:
         """Note that somebody calls, be it for expensive work or not."""
@@ -214,13 +252,15 @@ class Turns:
             return True
         return any(other != key and now - at < OTHERS_S for at, other in self._callers)
 
-    def _may(self, tenant_id: object, key: object) -> bool:
-        return self._of_tenant.get(tenant_id, 0) < self._tenant_max and self._of_key.get(key, 0) < self._key_max
-
-    def _next(self) -> asyncio.Future[None] | None:
+    def _next(self, key_max: int) -> asyncio.Future[None] | None:
+        """Give a turn to the next call in the queue whose key has fewer than `key_max`; return its future."""
+        if self.taken >= self._at_once_max:
+            return None
         for tenant_id, keys in self._queues.items():
+            if self._of_tenant.get(tenant_id, 0) >= self._tenant_max:
+                continue
             for key, queue in keys.items():
-                if self._may(tenant_id, key):
+                if self._of_key.get(key, 0) < key_max:
                     chosen = queue[0]
                     self._leave(tenant_id, key, chosen)
                     if key in keys:

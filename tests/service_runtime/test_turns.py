@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from service_runtime.auth import Principal
 from service_runtime.places import Shares
-from service_runtime.turns import BURST, EXPENSIVE, SPACING_S, Turn, Turns
+from service_runtime.turns import BURST, EXPENSIVE, PACE_S, SPACING_S, UNPACED, Turn, Turns
 from tests.rpcs import all_rpcs
 
 # What costs no more than the rows or bytes that it names, or waits for its caller most of the time.
@@ -162,6 +162,34 @@ async def test_a_call_next_to_fifty_cheap_ones_of_another_key_begins_at_once():
     may_end.set()
     await asyncio.gather(*flood, *others)
     assert (ordinary.taken, ordinary.waiting) == (0, 0)
+
+
+async def test_a_key_gets_more_paced_turns_only_after_no_call_has_arrived_for_a_moment():
+    """Else its calls fill the event loop, and other callers' calls wait in grpc's core."""
+    turns = Turns(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
+    waiting = [asyncio.create_task(turns.take(caller(1))) for _ in range(10)]
+    await until_idle()
+    assert (turns.taken, turns.waiting) == (UNPACED, 8)
+    assert turns.take_now(caller(2))  # nor is another key's first one paced
+
+    turns.give_back(caller(1))
+    assert turns.taken == UNPACED + 1, "the next call has it at once"
+    async with asyncio.timeout(20):
+        while turns.waiting > 1:
+            await asyncio.sleep(PACE_S)
+    assert turns.taken == 8 + 1
+    waiting[-1].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_key_gets_more_paced_turns_although_calls_arrive_all_the_time():
+    turns = Turns(16, Shares(of_tenant=0.75, of_key=0.5), paced=True)
+    waiting = [asyncio.create_task(turns.take(caller(1))) for _ in range(8)]
+    async with asyncio.timeout(20):
+        while turns.taken < 8:
+            turns.arrived()
+            await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
 
 
 async def test_a_call_that_waits_for_long_leaves_its_ordinary_turn(monkeypatch: pytest.MonkeyPatch):
