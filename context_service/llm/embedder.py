@@ -87,7 +87,7 @@ class EndpointEmbedder(Embedder):
 
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
         if status in _TEXT_IS_WRONG:
-            return TextRefused(f"the embedder answered {status}: {endpoint.shown(answer, key=self._key)}")
+            return TextRefused(f"the embedder answered {status}", words=endpoint.shown(answer, key=self._key))
         message = f"the embedder answered {endpoint.status_of(status, answer, key=self._key)}"
         if endpoint.passes(status):
             return EmbedderFailed(message, retry_after_s=endpoint.retry_after_s(retry_after))
@@ -121,6 +121,8 @@ async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
 
     def read(said: Any) -> list[tuple[float, ...]]:
         found = {int(one["index"]): tuple(map(float, one["embedding"])) for one in said["data"]}
+        if len(said["data"]) != count:
+            raise ValueError("another number of vectors than of texts")
         return [found[index] for index in range(count)]
 
     containers_max = _AROUND_CONTAINERS_MAX + count * _VECTOR_CONTAINERS_MAX

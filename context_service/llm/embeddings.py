@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contextkeep.errors import InvalidArgument, Unavailable
+from contextkeep.errors import FieldViolation, InvalidArgument, Unavailable
 from service_runtime.calls import answer_s, aside, remaining_s
 
 EMBEDDING_DIMENSION = 1536  # of callers' embeddings, and of those of an endpoint
@@ -40,7 +40,16 @@ class EmbedderMisconfigured(EmbedderFailed):
 
 
 class TextRefused(Exception):
-    """The model takes other texts, but not one of these."""
+    """The model takes other texts, but not one of these.
+
+    Args:
+        message: What anybody may read.
+        words: The endpoint's own, which may repeat the text.
+    """
+
+    def __init__(self, message: str, *, words: str = "") -> None:
+        super().__init__(f"{message}: {words}" if words else message)
+        self.message = message
 
 
 class Embedder(ABC):
@@ -74,7 +83,8 @@ class Embedder(ABC):
             async with aside(), asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
                 (embedding,) = await self.embed([text])
         except TextRefused as error:
-            raise InvalidArgument(str(error), field="text") from error
+            # The log of calls has the message, and not the violations.
+            raise InvalidArgument(error.message, violations=[FieldViolation("text", str(error))]) from error
         except (EmbedderFailed, TimeoutError) as error:
             message = str(error) or "the embedder did not answer in time"
             raise Unavailable(message, dependency="embedder") from error

@@ -66,7 +66,9 @@ SELECT erasure_id, subject_sha256 FROM context.subject_erasure
 WHERE tenant_id = %s AND created_at > coalesce(%s::timestamptz, '-infinity')
 """
 _REACHED = """
-SELECT coalesce(max(seq), 0) AS seq FROM context.message WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+SELECT coalesce(min(seq), 1) AS first, coalesce(max(seq), 0) AS last
+FROM context.message
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 """
 # What changed while a large context was read may have later numbers than its header knew; the next one comes behind.
 _AGREE = """
@@ -183,11 +185,10 @@ async def erased_since(transaction: Transaction, begun_at: datetime | None) -> l
     return [(row.erasure_id, bytes(row.subject_sha256)) for row in found]
 
 
-async def reached(transaction: Transaction, context_id: str) -> int:
-    """Return the last `seq` of the messages that are written of a context."""
+async def reached(transaction: Transaction, context_id: str) -> tuple[int, int]:
+    """Return the first and the last `seq` of the messages that are written of a context; 1 and 0 if there is none."""
     (row,) = await transaction.query(_REACHED, {"tenant_id": transaction.tenant_id, "context_id": context_id})
-    seq: int = row.seq
-    return seq
+    return row.first, row.last
 
 
 async def agree(transaction: Transaction, context_id: str) -> None:

@@ -790,8 +790,11 @@ class _Import:
         if is_there or run.import_id is None:
             return
         context_id = header["context_id"]
-        if not await import_rows.reached(transaction, context_id) <= header["last_seq"] <= rows.NUMBER_MAX:
+        first_seq, last_seq = await import_rows.reached(transaction, context_id)
+        if not last_seq <= header["last_seq"] <= rows.NUMBER_MAX:
             raise piece.refused("its messages go further than its header says")
+        if first_seq < 1:
+            raise piece.refused(f"a message has the seq {first_seq}; the first one is 1")
         put = await self._header(transaction, header)
         if put.conflicts and header.get("only_id") is not None:  # the id elsewhere is another context's here
             _conflict(run, piece, CONTEXT, header, "taken")

@@ -192,6 +192,12 @@ def status(code: int, **headers: str) -> Answer:
     return lambda texts: web.Response(status=code, text="what is wrong\0", headers=headers)
 
 
+def twice(texts: list[str]) -> web.StreamResponse:
+    """Answer more vectors than there are texts."""
+    vector = [0.5] * 1536
+    return web.json_response({"data": [{"index": n, "embedding": vector} for n in range(2 * len(texts))]})
+
+
 def cut(texts: list[str]) -> web.StreamResponse:
     return web.Response(body=b'{"data": [', headers={"content-type": "application/json"})
 
@@ -465,7 +471,12 @@ async def test_a_question_of_words_asks_no_embedder(embedding_start: Started, em
 
 @pytest.mark.parametrize(
     ("answer", "reason", "says"),
-    [(status(503), "UNAVAILABLE", "503"), (cut, "UNAVAILABLE", "not one of"), (status(400), "INVALID_ARGUMENT", "400")],
+    [
+        (status(503), "UNAVAILABLE", "503"),
+        (cut, "UNAVAILABLE", "not one of"),
+        (twice, "UNAVAILABLE", "not one of"),
+        (status(400), "INVALID_ARGUMENT", "400"),
+    ],
 )
 async def test_a_question_that_gets_no_vector_says_so(
     embedding_start: Started, embedder: EmbeddingServer, answer: Answer, reason: str, says: str
@@ -491,10 +502,13 @@ async def test_what_the_embedder_is_shown_is_shown_to_no_caller(
         record = await caller.insert()
         failed = await in_state(caller, record.working_memory_id, "FAILED")
         question = pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR)
-        told = [failed.index_error, (await caller.error("SearchWMRecords", question)).message]
+        refused = await caller.error("SearchWMRecords", question)
+        told = [failed.index_error, refused.violations[0].description if refused.violations else refused.message]
         assert told == [f"the embedder answered {code}{words}"] * 2
+        assert refused.message == f"the embedder answered {code}"
     assert embedder.requests[-1][0]["authorization"] == f"Bearer {key}"
     assert key not in str([vars(record) for record in caplog.records])
+    assert "Incorrect API key" not in str([vars(record) for record in caplog.records])
 
 
 async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: Started, embedder: EmbeddingServer):

@@ -8,9 +8,10 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice, permutations
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import grpc
@@ -144,6 +145,47 @@ def test_an_answer_of_a_hostile_mcp_server_holds_up_nobody(member: bytes, client
             outcomes = list(pool.map(lambda _: client.call(RPCS["DiscoverMcpTools"], asking, key=key), range(AT_ONCE)))
 
     assert {outcome.reason for outcome in outcomes} == {"MCP_SERVER_FAILED"}
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), (b"HTTP/1.1 200 OK\r\n", b"a:\r\n"), (_CHUNKED, b"1\r\n \r\n")],
+    ids=["informational responses", "lines of a head", "chunks of a byte"],
+)
+def test_an_mcp_server_that_says_nothing_without_an_end_holds_up_nobody(first: bytes, again: bytes, client: Client):
+    key = uuid.uuid4()
+    with repeating(first, again) as url:
+        server = mcp_servers.McpServerInput(server_id="hostile", url=url)
+        assert client.call(RPCS["PutMcpServer"], mcp_servers.PutMcpServerRequest(server=server), key=key).ok
+        asking = mcp_servers.DiscoverMcpToolsRequest(server_id="hostile")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            outcomes = list(pool.map(lambda _: client.call(RPCS["DiscoverMcpTools"], asking, key=key), range(AT_ONCE)))
+
+    assert {outcome.reason for outcome in outcomes} == {"MCP_SERVER_FAILED"}
+
+
+@contextmanager
+def repeating(first: bytes, again: bytes) -> Iterator[str]:
+    """Run a server for the block that answers anything with `first`, then `again` without an end; yield its URL."""
+
+    class Repeats(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            with suppress(ConnectionError):
+                self.request.sendall(first)
+                while True:
+                    self.request.sendall(again * (65_536 // len(again)))
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Repeats) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+        finally:
+            server.shutdown()
 
 
 @contextmanager

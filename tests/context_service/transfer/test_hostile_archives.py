@@ -121,6 +121,10 @@ HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "a document that is none": (rows("message", lambda row: {**row, "metadata": "{"}), "metadata is no document"),
     "a document of its own kind": (rows("message", lambda row: {**row, "metadata": {}}), "no text of a document"),
     "messages behind the header's last": (rows("message", lambda row: {**row, "seq": row["seq"] + 9}), "go further"),
+    "a message before the first": (
+        rows("message", lambda row: {**row, "seq": row["seq"] - 1}),
+        "a message has the seq 0",
+    ),
     "a header of another": (rows("context", lambda row: {**row, "ancestors": []}, "context"), "header .* is malformed"),
     "a header without an owner": (rows("context", lambda row: {**row, "owner_user_id": None}, "context"), "malformed"),
     "a header that ends in 2^60": (rows("context", lambda row: {**row, "last_seq": 2**60}, "context"), "go further"),
