@@ -26,7 +26,8 @@ KIND = "artifact"  # of their passages
 
 _COLUMNS = """
     a.context_id, a.task_id, a.artifact_id, a.version, a.name, a.description, a.is_complete, a.is_newest, a.part_count,
-    a.passage_count, a.tokens, a.size_bytes, a.place, a.created_by, a.created_at, a.updated_at
+    a.passage_count, a.tokens, a.size_bytes, a.place, a.created_by, a.created_at, a.updated_at,
+    a.imported::text AS imported_json
 """
 _AUDIENCE = "a.owner_user_id, a.ancestors, a.agent_bundle_id, a.app_id"
 

@@ -24,7 +24,7 @@ FROM (
 LEFT JOIN LATERAL (
     SELECT context_id, task_id, artifact_id, version, name, description, is_complete, is_newest, part_count,
         passage_count, tokens, size_bytes, place, created_by, created_at, updated_at, parts::text AS parts,
-        metadata::text AS metadata
+        metadata::text AS metadata, imported::text AS imported_json
     FROM context.artifact a
     WHERE a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place > %(behind)s
     ORDER BY place

@@ -51,7 +51,7 @@ ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 _HEADER = """
     context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
     agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
-    recall_profile, last_seq, message_count, token_count, header_change
+    recall_profile, last_seq, message_count, token_count, header_change, imported::text AS imported_json
 """
 
 BELOW_MAX = 1_000  # contexts that are found below one at once
@@ -963,6 +963,7 @@ def _context(row: Row) -> Context:
         message_count=row.message_count,
         token_count=row.token_count,
         header_change=row.header_change,
+        imported_json=row.imported_json,
     )
 
 

@@ -60,6 +60,7 @@ class Context:
     message_count: int  # not retracted
     token_count: int  # of those
     header_change: int  # the number of the newest change of what a caller may change of it; 0: none
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +203,7 @@ class Task:
     created_by: str
     created_at: datetime
     updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,3 +251,4 @@ class Artifact:
     updated_at: datetime
     parts: tuple[Part, ...] = ()  # none in a list
     metadata_json: str = ""
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none

@@ -24,7 +24,8 @@ TASKS_MAX = 10_000  # of a context
 
 _TASK = """
     t.task_id, t.context_id, t.state, t.status_message::text AS status_message, t.status_at, t.reference_task_ids,
-    t.metadata::text AS metadata, t.version, t.created_by, t.created_at, t.updated_at
+    t.metadata::text AS metadata, t.version, t.created_by, t.created_at, t.updated_at,
+    t.imported::text AS imported_json
 """
 
 _CREATE = f"""
@@ -284,4 +285,5 @@ def _task(row: Row) -> Task:
         created_by=row.created_by,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        imported_json=row.imported_json,
     )

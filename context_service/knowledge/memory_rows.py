@@ -110,9 +110,10 @@ _COLUMNS = """
 def _told(which: str) -> str:
     """Return a statement that reads memories `m` with what is told of each besides; `which` ones, and in what order."""
     return f"""
-SELECT {_COLUMNS}, m.sources, coalesce(c.memory_ids, '{{}}') AS contradicts, v.made, v.failed
+SELECT {_COLUMNS}, m.sources, m.imported_json, coalesce(c.memory_ids, '{{}}') AS contradicts, v.made, v.failed
 FROM (
-    SELECT {_COLUMNS}, m.tenant_id, m.statement_sha256, m.sources::text AS sources
+    SELECT {_COLUMNS}, m.tenant_id, m.statement_sha256, m.sources::text AS sources,
+        m.imported::text AS imported_json
     FROM context.memory m
     WHERE m.tenant_id = %(tenant_id)s AND {which}
 ) m
@@ -359,6 +360,7 @@ class MemoryRows:
             created_by=row.created_by,
             created_at=row.created_at,
             updated_at=row.updated_at,
+            imported_json=row.imported_json,
         )
 
     def _state(self, row: Row) -> MemoryState:

@@ -86,6 +86,7 @@ class Memory:
     created_by: str
     created_at: datetime
     updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

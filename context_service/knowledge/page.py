@@ -111,6 +111,7 @@ class Page:
     written_by: str
     created_at: datetime
     updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,7 +125,11 @@ _COLUMNS = """
     CASE WHEN v.version = p.version THEN p.fresh_until END AS fresh_until,
     CASE WHEN v.version = p.version THEN p.fresh_until < now() END AS is_past,
     p.owner_user_id, p.app_id, p.agent_bundle_id, p.created_by, v.created_by AS written_by, p.created_at,
-    v.created_at AS updated_at, f.gone, f.changed, f.superseded
+    v.created_at AS updated_at, f.gone, f.changed, f.superseded,
+    CASE WHEN p.imported IS NOT NULL OR v.imported IS NOT NULL THEN jsonb_strip_nulls(
+        coalesce(p.imported, '{}') || coalesce(v.imported - 'created_by', '{}')
+        || jsonb_build_object('written_by', v.imported -> 'created_by')
+    )::text END AS imported_json
 """
 # What became of the memories that the newest version of the page `p` rests on, since it was put.
 CITED = """
@@ -527,6 +531,7 @@ def _page(row: Row, *, markdown: str = "", sources: Sequence[PageSource] = ()) -
         written_by=row.written_by,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        imported_json=row.imported_json,
     )
 
 

@@ -15,6 +15,7 @@ from context_service.contexts.recall import ITEMS_DEFAULT, Asked
 from context_service.rendering import Format
 from context_service.servicers import messages as message_wire
 from context_service.servicers import statistics_wire, wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import check_same_caller, lifetime_of, principal_of
 from context_service.tokens import calibrated, is_exact
@@ -605,6 +606,7 @@ def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
         epoch=made.epoch,
         last_seq=made.reached_seq,
         step_count=made.step_count,
+        imported=imported_of(made.imported_json),
     )
 
 
@@ -791,4 +793,5 @@ def _window(window: Window) -> pb.Window:
         token_factor=window.token_factor,
         tokens_are_estimated=not is_exact(window.tokens_family),
         left_out_refs=window.left_out.refs,
+        imported=imported_of(window.imported_json),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.model import Context
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.records_wire import optional_id
 from contextkeep.context.v1 import contexts_pb2 as pb
 
@@ -30,4 +31,5 @@ def header_of(context: Context) -> pb.Context:
         message_count=context.message_count,
         token_count=context.token_count,
         ancestor_ids=map(str, context.ancestors[:-1]),
+        imported=imported_of(context.imported_json),
     )

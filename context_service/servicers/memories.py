@@ -15,6 +15,7 @@ from context_service.knowledge.model import (
 )
 from context_service.knowledge.recalling import LIMIT_DEFAULT, SENTENCES_DEFAULT, Asked, MemoryRecalling
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import somebody_of
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -231,4 +232,5 @@ def _memory(one: Memory) -> pb.Memory:
         created_by=one.created_by,
         created_at=wire.timestamp(one.created_at),
         updated_at=wire.timestamp(one.updated_at),
+        imported=imported_of(one.imported_json),
     )

@@ -8,6 +8,7 @@ from context_service.knowledge.page import Page, PageInput, PageName, PageSource
 from context_service.knowledge.pages import Pages
 from context_service.retrieval.passages import WIKI
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import somebody_of
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -138,4 +139,5 @@ def _page(one: Page, *, whole: bool = False) -> pb.Page:
         written_by=one.written_by,
         created_at=wire.timestamp(one.created_at),
         updated_at=wire.timestamp(one.updated_at),
+        imported=imported_of(one.imported_json),
     )

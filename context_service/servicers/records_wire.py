@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.record import Record
 from contextkeep.context.v1 import working_memory_pb2 as pb
@@ -46,6 +47,7 @@ def record_message(record: Record) -> pb.WMRecord:
         index_error=record.index_error,
         text_state=f"INDEX_STATE_{record.text_state}",
         text_error=record.text_error,
+        imported=imported_of(record.imported_json),
     )
 
 

@@ -24,6 +24,7 @@ from context_service.contexts.watching import Happened, Watching
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.headers import header_of
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import check_same_caller, ids_of, messages_of, parts_of, principal_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
@@ -209,6 +210,7 @@ def _task(task: Task) -> pb.Task:
         created_by=task.created_by,
         created_at=wire.timestamp(task.created_at),
         updated_at=wire.timestamp(task.updated_at),
+        imported=imported_of(task.imported_json),
     )
 
 
@@ -244,6 +246,7 @@ def _artifact(artifact: Artifact) -> pb.Artifact:
         created_by=artifact.created_by,
         created_at=wire.timestamp(artifact.created_at),
         updated_at=wire.timestamp(artifact.updated_at),
+        imported=imported_of(artifact.imported_json),
     )
 
 

@@ -40,6 +40,7 @@ class Checkpoint:
     epoch: int
     reached_seq: int
     step_count: int
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 class LeftOutNow(NamedTuple):
@@ -50,7 +51,9 @@ class LeftOutNow(NamedTuple):
     message_count: int
 
 
-_CHECKPOINT = "number, created_at, reason, label, created_by, epoch, reached_seq, step_count"
+_CHECKPOINT = (
+    "number, created_at, reason, label, created_by, epoch, reached_seq, step_count, imported::text AS imported_json"
+)
 _OF_WINDOW = """
     epoch, reached_seq, entry_count, block_count, step_count, folded_step, first_number, left_out_tokens, state_tokens,
     has_untold, state_text, state_pieces, tallies
@@ -325,4 +328,5 @@ def _checkpoint(row: Row) -> Checkpoint:
         epoch=row.epoch,
         reached_seq=row.reached_seq,
         step_count=row.step_count,
+        imported_json=row.imported_json,
     )

@@ -97,6 +97,7 @@ class Window(WindowInput):
     closed_at: datetime | None
     token_factor: float
     is_of_run: bool
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
     @property
     def counted_limit(self) -> int:
@@ -138,7 +139,7 @@ _LISTED = """
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
     w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens,
     w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out,
-    w.run_window_id IS NOT NULL AS is_of_run
+    w.run_window_id IS NOT NULL AS is_of_run, w.imported::text AS imported_json
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -503,4 +504,5 @@ def _window(row: Row) -> Window:
         closed_at=row.closed_at,
         token_factor=row.token_factor,
         is_of_run=row.is_of_run,
+        imported_json=row.imported_json,
     )

@@ -52,6 +52,7 @@ class Record:
     text_state: str = "NONE"  # of its file, whose text is read behind the upload
     text_error: str = ""
     seq: int = 0  # order of writing among equal times
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 _CONTENTS = ("content_json", "content_text")
@@ -64,7 +65,7 @@ def stored(*, is_archived: str = f"NOT {ACTIVE}") -> str:
     Args:
         is_archived: What that is of.
     """
-    computed = {"metadata_json": "r.metadata::text", "is_archived": is_archived}
+    computed = {"metadata_json": "r.metadata::text", "imported_json": "r.imported::text", "is_archived": is_archived}
     return ", ".join(f"{computed[name]} AS {name}" if name in computed else f"r.{name}" for name in _NAMES)
 
 
@@ -130,4 +131,5 @@ def record_of(row: Row, *, with_content: bool = False) -> Record:
         text_state=row.text_state,
         text_error=row.text_error,
         seq=row.seq,
+        imported_json=row.imported_json,
     )

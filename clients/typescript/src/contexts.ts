@@ -6,6 +6,7 @@ import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import type { ChatMessage, Reasoning } from "./history.js";
+import { type Imported, importedField } from "./imported.js";
 import { type JsonObject, parseObject, toJson, toObject } from "./json.js";
 import { enumText, fieldsOf, whole } from "./messages.js";
 import { timeText, toTimestamp } from "./times.js";
@@ -35,6 +36,8 @@ export interface Context {
   createdBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
   /** When it goes by itself. Empty: never. */
   expiresAt: string;
   /** "open", or "closed": it takes no more messages. */
@@ -441,7 +444,7 @@ function contentsOf(part: PartInput, field: string): Content[] {
 }
 
 export function contextOf(message: pb.Context): Context {
-  const { externalIds, metadataJson, createdAt, updatedAt, expiresAt, state, lastSeq, messageCount, tokenCount, index, ...fields } =
+  const { externalIds, metadataJson, createdAt, updatedAt, expiresAt, state, lastSeq, messageCount, tokenCount, index, imported, ...fields } =
     fieldsOf(message);
   return {
     ...fields,
@@ -455,6 +458,7 @@ export function contextOf(message: pb.Context): Context {
     lastSeq: Number(lastSeq),
     messageCount: Number(messageCount),
     tokenCount: Number(tokenCount),
+    ...importedField(imported),
   };
 }
 

@@ -108,6 +108,7 @@ export type { BedrockBase, Document, DocumentState, KnowledgeBase } from "./know
 export { MappingRegistry } from "./mappings.js";
 export type { RecentCalls, RecentMinute } from "./observing.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
+export type { ClaimedAuthor, Imported } from "./imported.js";
 export type { Consolidation, Experience, Memory, MemoryKind, MemorySource, RecalledMemory, Reflection } from "./memories.js";
 export { MemoryType } from "./records.js";
 export type {

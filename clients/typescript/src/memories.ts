@@ -1,6 +1,7 @@
 /** Memories: what is kept about a user. */
 
 import * as pb from "./gen/contextkeep/context/v1/knowledge_pb.js";
+import { type Imported, importedField } from "./imported.js";
 import { enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
@@ -58,6 +59,8 @@ export interface Memory {
   createdBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** A memory that matters to a question. */
@@ -114,5 +117,6 @@ export function memoryOf(message: pb.Memory): Memory {
     happenedAt: timeText(message.happenedAt),
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
+    ...importedField(message.imported),
   };
 }

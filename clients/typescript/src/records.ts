@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 
 import * as pb from "./gen/contextkeep/context/v1/working_memory_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
+import { type Imported, importedField } from "./imported.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
 import { enumText, fieldsOf } from "./messages.js";
 import { timeText, toTimestamp } from "./times.js";
@@ -67,6 +68,8 @@ export interface WMRecord {
   textState: string;
   /** Why there is none, or none yet. */
   textError: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** What may be said of a record beside its content. */
@@ -256,7 +259,7 @@ export function blobName(blob: BlobName): { workingMemoryId?: string; blobKey?: 
 }
 
 export function recordOf(message: pb.WMRecord): WMRecord {
-  const { metadataJson, sizeBytes, version, status, indexState, textState, expiresAt, createdAt, updatedAt, ...fields } =
+  const { metadataJson, sizeBytes, version, status, indexState, textState, expiresAt, createdAt, updatedAt, imported, ...fields } =
     fieldsOf(message);
   return {
     ...fields,
@@ -270,6 +273,7 @@ export function recordOf(message: pb.WMRecord): WMRecord {
     expiresAt: timeText(expiresAt),
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
+    ...importedField(imported),
   };
 }
 

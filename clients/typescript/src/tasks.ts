@@ -6,6 +6,7 @@ import { type Context, type MessageInput, type PartInput, contextOf, messageInpu
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { type ChatMessage, type Part, chatMessageOf, partOf } from "./history.js";
+import { type Imported, importedField } from "./imported.js";
 import { type JsonObject, parseObject, toObject } from "./json.js";
 import { choice, enumText, fieldsOf } from "./messages.js";
 import { timeText } from "./times.js";
@@ -42,6 +43,8 @@ export interface Task {
   createdBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** A version of what a task made. Parts and metadata are there where it was read by `getArtifact`. */
@@ -65,6 +68,8 @@ export interface Artifact {
   createdBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** A new version of an artifact, or a chunk of one. */
@@ -129,7 +134,7 @@ export function artifactInput(said: ArtifactInput): MessageInitShape<typeof pb.A
 
 /** Return an artifact of an answer. */
 export function artifactOf(message: pb.Artifact): Artifact {
-  const { parts, metadataJson, sizeBytes, createdAt, updatedAt, ...fields } = fieldsOf(message);
+  const { parts, metadataJson, sizeBytes, createdAt, updatedAt, imported, ...fields } = fieldsOf(message);
   return {
     ...fields,
     parts: parts.map(partOf),
@@ -137,6 +142,7 @@ export function artifactOf(message: pb.Artifact): Artifact {
     sizeBytes: Number(sizeBytes),
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
+    ...importedField(imported),
   };
 }
 
@@ -194,6 +200,7 @@ export function taskOf(message: pb.Task): Task {
     createdBy,
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
+    ...importedField(message.imported),
   };
   return status?.message ? { ...task, statusMessage: chatMessageOf(status.message) } : task;
 }

@@ -1,6 +1,7 @@
 /** Wiki pages: what was compiled for a user. */
 
 import * as pb from "./gen/contextkeep/context/v1/knowledge_pb.js";
+import { type Imported, importedField } from "./imported.js";
 import { enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
@@ -44,6 +45,8 @@ export interface WikiPage {
   writtenBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** A version of a page that is kept. */
@@ -67,6 +70,7 @@ export function pageOf(message: pb.Page): WikiPage {
     freshUntil: timeText(message.freshUntil),
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
+    ...importedField(message.imported),
   };
 }
 

@@ -5,6 +5,7 @@ import { create } from "@bufbuild/protobuf";
 import * as pb from "./gen/contextkeep/context/v1/context_windows_pb.js";
 import { type ContextKey, type RecalledItem, recalledItemOf } from "./contexts.js";
 import { type ChatMessage, FORMATS, chatMessageOf } from "./history.js";
+import { type Imported, importedField } from "./imported.js";
 import { type JsonObject, parseJson, parseObject } from "./json.js";
 import { fieldsOf, whole } from "./messages.js";
 import { timeText } from "./times.js";
@@ -86,6 +87,8 @@ export interface Window {
   createdBy: string;
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
   isClosed: boolean;
   /** What it keeps when it folds. */
   compressionProfile: string;
@@ -295,6 +298,8 @@ export interface Checkpoint {
   /** The newest message that the window had read. */
   lastSeq: bigint;
   stepCount: number;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 /** What was forked from a window. */
@@ -519,7 +524,7 @@ export interface StateEntryInput {
 }
 
 export function windowOf(message: pb.Window): Window {
-  const { format, toolsJson, createdAt, updatedAt, config, spentTokens, ...fields } = fieldsOf(message);
+  const { format, toolsJson, createdAt, updatedAt, config, spentTokens, imported, ...fields } = fieldsOf(message);
   return {
     ...fields,
     config: configOf(config),
@@ -528,6 +533,7 @@ export function windowOf(message: pb.Window): Window {
     tools: toolsJson ? parseJson(toolsJson) : [],
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
+    ...importedField(imported),
   };
 }
 
@@ -602,8 +608,8 @@ export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
 }
 
 export function checkpointOf(message: pb.Checkpoint): Checkpoint {
-  const { createdAt, ...fields } = fieldsOf(message);
-  return { ...fields, createdAt: timeText(createdAt!) };
+  const { createdAt, imported, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: timeText(createdAt!), ...importedField(imported) };
 }
 
 export function windowForkOf(message: pb.WindowFork): WindowFork {

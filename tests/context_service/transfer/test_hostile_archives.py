@@ -364,6 +364,59 @@ async def test_authors_are_never_taken_from_an_archive(stack: Opened):
     assert json.loads(again[place(again, "rows", "action")].data)["principal"] == "the director"
 
 
+async def test_every_answer_of_an_imported_row_says_by_which_import(stack: Opened):
+    """Its own author is who imported it; whom the archive names is a claim, apart from it."""
+    teller, victim = stack.administrator(), stack.administrator()
+    for caller, subject in ((teller, "the teller"), (victim, "the importer")):
+        key = caller.metadata[0][1].removeprefix("Bearer ")
+        stack.keys[key] = replace(stack.keys[key], subject=subject)
+    user = an_id()
+    record_id = await upload(teller, b"a file")
+    context_id = (await teller.send("hello", parts=[{"working_memory_id": record_id}])).context_id
+    task_id = (await teller.call("CreateTask", context_id=context_id)).task.task_id
+    artifact = {"artifact_id": "a", "parts": [{"text": "made"}]}
+    await teller.call("PutArtifact", context_id=context_id, task_id=task_id, artifact=artifact)
+    window_id = (await teller.call("OpenWindow", context_id=context_id, model="gpt-5")).window.window_id
+    await teller.call("CreateCheckpoint", window_id=window_id, label="mine")
+    memory = (await teller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})).memory
+    page = {"slug": "fish", "title": "Fish", "markdown": "Likes fish.", "memory_ids": [memory.memory_id]}
+    await teller.call("PutPage", subject_user_id=user, page=page)
+
+    async def answers(caller: Caller) -> dict[str, Any]:
+        of = {"context_id": context_id}
+        fetching = memory_pb.FetchWMRecordRequest(working_memory_id=record_id)
+        stub = WorkingMemoryStub(caller.channel)
+        found = await caller.call("GetTask", **of, task_id=task_id)
+        checkpoints = (await caller.call("ListCheckpoints", window_id=window_id)).checkpoints
+        return {
+            "context": (await caller.call("GetContext", **of)).context,
+            "listed context": (await caller.call("ListContexts")).contexts[0],
+            "task": found.task,
+            "listed artifact": found.artifacts[0],
+            "artifact": (await caller.call("GetArtifact", **of, task_id=task_id, artifact_id="a")).artifact,
+            "window": (await caller.call("GetWindow", window_id=window_id)).window,
+            "checkpoint": next(one for one in checkpoints if one.label == "mine"),
+            "memory": (await caller.call("ListMemories", subject_user_id=user)).memories[0],
+            "page": (await caller.call("GetPage", subject_user_id=user, slug="fish")).page,
+            "record": (await stub.FetchWMRecord(fetching, metadata=caller.metadata)).record,
+        }
+
+    assert not any(answer.HasField("imported") for answer in (await answers(teller)).values())
+    import_id = str(uuid.uuid4())
+    await put(victim, await export(teller, tenant=True), import_id=import_id)
+    for name, answer in (await answers(victim)).items():
+        imported = answer.imported
+        assert (imported.import_id, imported.imported_by) == (import_id, "the importer"), name
+        assert imported.HasField("imported_at"), name
+        claims = {one.field: one.author for one in imported.claimed_authors}
+        fields = ["created_by", *(["written_by"] if name == "page" else [])]
+        assert claims == dict.fromkeys(fields, "the teller"), name
+        assert [getattr(answer, field) for field in fields] == ["the importer"] * len(fields), name
+
+    await victim.call("UpdateContext", context_id=context_id, context={"title": "t"}, update_mask={"paths": ["title"]})
+    assert (await answers(victim))["context"].imported.import_id == import_id
+
+
 def test_every_author_of_a_carried_table_is_known(stack: Opened):
     """A new column that says who wrote a row has to be in `AUTHORS`, and its table needs `imported`."""
     with psycopg.connect(stack.urls.superuser) as connection:

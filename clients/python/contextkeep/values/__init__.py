@@ -62,6 +62,7 @@ from contextkeep.values.graphs import (
     WrittenGraph,
     WrittenRow,
 )
+from contextkeep.values.imported import ClaimedAuthor, Imported
 from contextkeep.values.knowledge_bases import Document, KnowledgeBase
 from contextkeep.values.manifests import ManifestEntity, ManifestGroup
 from contextkeep.values.mappings import AssembledNode, ChatMapping, Evaluation, GivenMessage, NodeTrial, SkippedRule
@@ -180,6 +181,7 @@ __all__ = [
     "ChatMapping",
     "ChatMessage",
     "Checkpoint",
+    "ClaimedAuthor",
     "ComparedHit",
     "ComparedProvider",
     "ComparedTests",
@@ -229,6 +231,7 @@ __all__ = [
     "ImportConflict",
     "ImportState",
     "ImportanceWeights",
+    "Imported",
     "ImportedArchive",
     "ImportedGraph",
     "ImportedRows",

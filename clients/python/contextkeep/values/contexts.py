@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import ExternalId
 from contextkeep.values.base import Value, kept, shown, time_of
+from contextkeep.values.imported import Imported, imported_of
 from contextkeep.values.messages import ChatMessage
 
 ContextState = Literal["open", "closed"]
@@ -106,6 +107,7 @@ class Context(Value):
     token_count: int = 0  # of those
     index: ContextIndex | None = None  # how far its index is; `get_context` alone says it
     ancestor_ids: tuple[str, ...] = ()  # from which it was forked, the first one first
+    imported: Imported | None = None  # None: no import wrote it
     _metadata: Any = kept()
 
     @property
@@ -133,6 +135,7 @@ class Context(Value):
             created_by=context.created_by,
             created_at=time_of(context.created_at),
             updated_at=time_of(context.updated_at),
+            imported=imported_of(context.imported, is_set=context.HasField("imported")),
             expires_at=time_of(context.expires_at) if context.HasField("expires_at") else None,
             state="closed" if context.state == contexts_pb.CONTEXT_STATE_CLOSED else "open",
             recall_profile=context.recall_profile,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values.base import Value, time_of
+from contextkeep.values.imported import Imported, imported_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -72,6 +73,7 @@ class Memory(Value):
     created_by: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    imported: Imported | None = None  # None: no import wrote it
 
     def __str__(self) -> str:
         return self.text
@@ -98,6 +100,7 @@ class Memory(Value):
             created_by=memory.created_by,
             created_at=time_of(memory.created_at),
             updated_at=time_of(memory.updated_at),
+            imported=imported_of(memory.imported, is_set=memory.HasField("imported")),
         )
 
 

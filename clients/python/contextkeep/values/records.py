@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.values.base import Value, kept, shown, shown_size, time_of
+from contextkeep.values.imported import Imported, imported_of
 
 RecordStatus = Literal["active", "archived"]
 RecordActionKind = Literal["created", "updated", "archived", "restored", "moved", "purged", "unknown"]
@@ -53,6 +54,7 @@ class Record(Value):
     index_error: str = ""  # what went wrong last, of a pending or failed one
     text_state: IndexState = "none"  # of a PDF, an Office file, HTML or a long text: found by a search
     text_error: str = ""  # why there is none, or none yet
+    imported: Imported | None = None  # None: no import wrote it
     _metadata: Any = kept()
     _content: Any = kept()
 
@@ -107,6 +109,7 @@ class Record(Value):
             index_error=record.index_error,
             text_state=_INDEX_STATES.get(record.text_state, "none"),
             text_error=record.text_error,
+            imported=imported_of(record.imported, is_set=record.HasField("imported")),
         )
 
 

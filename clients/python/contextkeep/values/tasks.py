@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.values.base import Value, kept, parsed_object, time_of
+from contextkeep.values.imported import Imported, imported_of
 from contextkeep.values.messages import ChatMessage, Part
 
 TaskState = Literal[
@@ -35,6 +36,7 @@ class Task(Value):
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
+    imported: Imported | None = None  # None: no import wrote it
     _metadata: Any = kept()
 
     @property
@@ -66,6 +68,7 @@ class Task(Value):
             created_by=task.created_by,
             created_at=time_of(task.created_at),
             updated_at=time_of(task.updated_at),
+            imported=imported_of(task.imported, is_set=task.HasField("imported")),
         )
 
 
@@ -88,6 +91,7 @@ class Artifact(Value):
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
+    imported: Imported | None = None  # None: no import wrote it
     redacted_parts: tuple[int, ...] = ()  # of what was put: places of parts that held secrets
 
     @property
@@ -117,6 +121,7 @@ class Artifact(Value):
             created_by=artifact.created_by,
             created_at=time_of(artifact.created_at),
             updated_at=time_of(artifact.updated_at),
+            imported=imported_of(artifact.imported, is_set=artifact.HasField("imported")),
             redacted_parts=tuple(redacted_parts),
         )
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values.base import Value, time_of
+from contextkeep.values.imported import Imported, imported_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -53,6 +54,7 @@ class WikiPage(Value):
     written_by: str = ""  # this version
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    imported: Imported | None = None  # None: no import wrote it
 
     def __str__(self) -> str:
         return self.markdown or self.title
@@ -83,6 +85,7 @@ class WikiPage(Value):
             written_by=page.written_by,
             created_at=time_of(page.created_at),
             updated_at=time_of(page.updated_at),
+            imported=imported_of(page.imported, is_set=page.HasField("imported")),
         )
 
 

@@ -11,6 +11,7 @@ from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.values.base import Value, parsed, parsed_object, time_of
 from contextkeep.values.contexts import ContextKey, RecalledItem
+from contextkeep.values.imported import Imported, imported_of
 from contextkeep.values.messages import ChatMessage
 
 # What a pack is made of, the most stable first.
@@ -232,6 +233,7 @@ class Window(Value):
     token_factor: float = 1.0  # tokens as it counts them, times this, are what is billed at most in 95 of 100 calls
     tokens_are_estimated: bool = False  # the vendor's tokenizer is not public, or not installed
     left_out_refs: tuple[str, ...] = ()  # of messages that rollbacks left out: "m51..m90"
+    imported: Imported | None = None  # None: no import wrote it
     forks: tuple[WindowFork, ...] = ()  # the newest 100, the newest first; `get_window` alone says them
 
     @property
@@ -272,6 +274,7 @@ class Window(Value):
             token_factor=window.token_factor,
             tokens_are_estimated=window.tokens_are_estimated,
             left_out_refs=tuple(window.left_out_refs),
+            imported=imported_of(window.imported, is_set=window.HasField("imported")),
             forks=tuple(map(WindowFork.from_proto, forks)),
         )
 
@@ -485,6 +488,7 @@ class Checkpoint(Value):
     epoch: int = 0
     last_seq: int = 0  # the newest message that the window had read
     step_count: int = 0
+    imported: Imported | None = None  # None: no import wrote it
 
     def __str__(self) -> str:
         label = f", {self.label}" if self.label else ""
@@ -502,6 +506,7 @@ class Checkpoint(Value):
             epoch=checkpoint.epoch,
             last_seq=checkpoint.last_seq,
             step_count=checkpoint.step_count,
+            imported=imported_of(checkpoint.imported, is_set=checkpoint.HasField("imported")),
         )
 
 

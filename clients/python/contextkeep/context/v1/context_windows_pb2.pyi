@@ -53,7 +53,7 @@ class WatchWindowResponse(_message.Message):
     def __init__(self, broken: _Optional[_Union[FoldReceipt, _Mapping]] = ..., entry: _Optional[_Union[StateEntry, _Mapping]] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., epoch_after: _Optional[int] = ..., entry_from: _Optional[int] = ...) -> None: ...
 
 class Window(_message.Message):
-    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens", "token_factor", "tokens_are_estimated", "left_out_refs")
+    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens", "token_factor", "tokens_are_estimated", "left_out_refs", "imported")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +79,7 @@ class Window(_message.Message):
     TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
     TOKENS_ARE_ESTIMATED_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_REFS_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     context_id: str
     model: str
@@ -104,7 +105,8 @@ class Window(_message.Message):
     token_factor: float
     tokens_are_estimated: bool
     left_out_refs: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
     __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model", "summarization_prompt", "summarization_style", "learning", "prefetch")
@@ -692,7 +694,7 @@ class FoldReceipt(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., token_factor: _Optional[float] = ..., prepared_last_seq: _Optional[int] = ..., checkpoint: _Optional[int] = ..., left_out_refs: _Optional[_Iterable[str]] = ..., left_out_step_count: _Optional[int] = ...) -> None: ...
 
 class Checkpoint(_message.Message):
-    __slots__ = ("number", "reason", "label", "created_by", "created_at", "epoch", "last_seq", "step_count")
+    __slots__ = ("number", "reason", "label", "created_by", "created_at", "epoch", "last_seq", "step_count", "imported")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
@@ -701,6 +703,7 @@ class Checkpoint(_message.Message):
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
     STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     number: int
     reason: str
     label: str
@@ -709,7 +712,8 @@ class Checkpoint(_message.Message):
     epoch: int
     last_seq: int
     step_count: int
-    def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ..., label: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ..., label: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class CreateCheckpointRequest(_message.Message):
     __slots__ = ("window_id", "label", "subject_user_id", "request_id")

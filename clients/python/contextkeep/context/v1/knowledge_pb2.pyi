@@ -4,6 +4,7 @@ from contextkeep.context.v1 import agents_pb2 as _agents_pb2
 from contextkeep.context.v1 import definitions_pb2 as _definitions_pb2
 from contextkeep.context.v1 import knowledge_bases_pb2 as _knowledge_bases_pb2
 from contextkeep.context.v1 import mcp_servers_pb2 as _mcp_servers_pb2
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep.context.v1 import specialists_pb2 as _specialists_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -94,7 +95,7 @@ class MemoryExperience(_message.Message):
     def __init__(self, goal: _Optional[str] = ..., outcome: _Optional[str] = ..., quality: _Optional[float] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("memory_id", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "state", "superseded_by", "contradicts", "version", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "created_at", "updated_at")
+    __slots__ = ("memory_id", "text", "kind", "confidence", "sources", "happened_at", "key", "experience", "state", "superseded_by", "contradicts", "version", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "created_at", "updated_at", "imported")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -113,6 +114,7 @@ class Memory(_message.Message):
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     text: str
     kind: MemoryKind
@@ -131,7 +133,8 @@ class Memory(_message.Message):
     created_by: str
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., superseded_by: _Optional[str] = ..., contradicts: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, memory_id: _Optional[str] = ..., text: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., confidence: _Optional[float] = ..., sources: _Optional[_Iterable[_Union[MemorySource, _Mapping]]] = ..., happened_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key: _Optional[str] = ..., experience: _Optional[_Union[MemoryExperience, _Mapping]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., superseded_by: _Optional[str] = ..., contradicts: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class RetainMemoryRequest(_message.Message):
     __slots__ = ("memory", "subject_user_id", "request_id")
@@ -358,7 +361,7 @@ class PageSource(_message.Message):
     def __init__(self, label: _Optional[str] = ..., uri: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Page(_message.Message):
-    __slots__ = ("page_id", "family", "slug", "title", "aliases", "version", "newest_version", "markdown", "sources", "memory_ids", "size_bytes", "state", "stale", "as_of", "fresh_until", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "written_by", "created_at", "updated_at")
+    __slots__ = ("page_id", "family", "slug", "title", "aliases", "version", "newest_version", "markdown", "sources", "memory_ids", "size_bytes", "state", "stale", "as_of", "fresh_until", "owner_user_id", "app_id", "agent_bundle_id", "created_by", "written_by", "created_at", "updated_at", "imported")
     PAGE_ID_FIELD_NUMBER: _ClassVar[int]
     FAMILY_FIELD_NUMBER: _ClassVar[int]
     SLUG_FIELD_NUMBER: _ClassVar[int]
@@ -381,6 +384,7 @@ class Page(_message.Message):
     WRITTEN_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     page_id: str
     family: str
     slug: str
@@ -403,7 +407,8 @@ class Page(_message.Message):
     written_by: str
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, page_id: _Optional[str] = ..., family: _Optional[str] = ..., slug: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., newest_version: _Optional[int] = ..., markdown: _Optional[str] = ..., sources: _Optional[_Iterable[_Union[PageSource, _Mapping]]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., size_bytes: _Optional[int] = ..., state: _Optional[_Union[PageState, str]] = ..., stale: _Optional[_Iterable[str]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, page_id: _Optional[str] = ..., family: _Optional[str] = ..., slug: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., newest_version: _Optional[int] = ..., markdown: _Optional[str] = ..., sources: _Optional[_Iterable[_Union[PageSource, _Mapping]]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., size_bytes: _Optional[int] = ..., state: _Optional[_Union[PageState, str]] = ..., stale: _Optional[_Iterable[str]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PageVersion(_message.Message):
     __slots__ = ("version", "title", "written_by", "created_at", "size_bytes")

@@ -41,6 +41,26 @@ class ChatMessage(_message.Message):
     reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class Imported(_message.Message):
+    __slots__ = ("import_id", "imported_by", "imported_at", "claimed_authors")
+    IMPORT_ID_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_AT_FIELD_NUMBER: _ClassVar[int]
+    CLAIMED_AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    import_id: str
+    imported_by: str
+    imported_at: _timestamp_pb2.Timestamp
+    claimed_authors: _containers.RepeatedCompositeFieldContainer[ClaimedAuthor]
+    def __init__(self, import_id: _Optional[str] = ..., imported_by: _Optional[str] = ..., imported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., claimed_authors: _Optional[_Iterable[_Union[ClaimedAuthor, _Mapping]]] = ...) -> None: ...
+
+class ClaimedAuthor(_message.Message):
+    __slots__ = ("field", "author")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    author: str
+    def __init__(self, field: _Optional[str] = ..., author: _Optional[str] = ...) -> None: ...
+
 class Part(_message.Message):
     __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "media_type", "file_name", "metadata_json")
     TEXT_FIELD_NUMBER: _ClassVar[int]

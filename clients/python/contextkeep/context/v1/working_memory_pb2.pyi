@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -62,7 +63,7 @@ RECORD_ACTION_KIND_MOVED: RecordActionKind
 RECORD_ACTION_KIND_PURGED: RecordActionKind
 
 class WMRecord(_message.Message):
-    __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "provider", "blob_key", "size_bytes", "sha256", "status", "tags", "graph_name", "agent_bundle_id", "app_id", "context_id", "created_by", "owner_user_id", "agent_id", "expires_at", "created_at", "updated_at", "version", "index_state", "index_error", "content_text", "text_state", "text_error")
+    __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "provider", "blob_key", "size_bytes", "sha256", "status", "tags", "graph_name", "agent_bundle_id", "app_id", "context_id", "created_by", "owner_user_id", "agent_id", "expires_at", "created_at", "updated_at", "version", "index_state", "index_error", "content_text", "text_state", "text_error", "imported")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -96,6 +97,7 @@ class WMRecord(_message.Message):
     CONTENT_TEXT_FIELD_NUMBER: _ClassVar[int]
     TEXT_STATE_FIELD_NUMBER: _ClassVar[int]
     TEXT_ERROR_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     working_memory_id: str
     entity_node_id: str
     memory_type: str
@@ -129,7 +131,8 @@ class WMRecord(_message.Message):
     content_text: str
     text_state: IndexState
     text_error: str
-    def __init__(self, working_memory_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., memory_type: _Optional[str] = ..., subtype: _Optional[str] = ..., semantic_purpose: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., reasoning: _Optional[str] = ..., content_type: _Optional[str] = ..., metadata_json: _Optional[str] = ..., content_json: _Optional[str] = ..., provider: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., status: _Optional[_Union[RecordStatus, str]] = ..., tags: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., context_id: _Optional[str] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., index_state: _Optional[_Union[IndexState, str]] = ..., index_error: _Optional[str] = ..., content_text: _Optional[str] = ..., text_state: _Optional[_Union[IndexState, str]] = ..., text_error: _Optional[str] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, working_memory_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., memory_type: _Optional[str] = ..., subtype: _Optional[str] = ..., semantic_purpose: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., reasoning: _Optional[str] = ..., content_type: _Optional[str] = ..., metadata_json: _Optional[str] = ..., content_json: _Optional[str] = ..., provider: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., status: _Optional[_Union[RecordStatus, str]] = ..., tags: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., context_id: _Optional[str] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., index_state: _Optional[_Union[IndexState, str]] = ..., index_error: _Optional[str] = ..., content_text: _Optional[str] = ..., text_state: _Optional[_Union[IndexState, str]] = ..., text_error: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class WMRecordInput(_message.Message):
     __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "tags", "graph_name", "agent_bundle_id", "app_id", "expires_at", "embedding", "content_text")

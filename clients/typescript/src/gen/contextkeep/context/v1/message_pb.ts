@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/message.proto.
  */
 export const file_contextkeep_context_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkiygIKBFBhcnQSDgoEdGV4dBgBIAEoCUgAEhMKCWRhdGFfanNvbhgCIAEoCUgAEhsKEXdvcmtpbmdfbWVtb3J5X2lkGAMgASgJSAASDQoDdXJsGAQgASgJSAASNQoJdG9vbF9jYWxsGAUgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sQ2FsbEgAEjkKC3Rvb2xfcmVzdWx0GAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sUmVzdWx0SAASNgoJcmVhc29uaW5nGAogASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWFzb25pbmdIABISCgptZWRpYV90eXBlGAcgASgJEhEKCWZpbGVfbmFtZRgIIAEoCRIVCg1tZXRhZGF0YV9qc29uGAkgASgJQgkKB2NvbnRlbnQiTAoJUmVhc29uaW5nEhAKCHByb3ZpZGVyGAEgASgJEgwKBGRhdGEYAiABKAwSEQoJZGF0YV9qc29uGAMgASgJEgwKBHRleHQYBCABKAkiPAoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5hcmd1bWVudHNfanNvbhgDIAEoCSJKCgpUb29sUmVzdWx0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIUCgxjb250ZW50X2pzb24YAiABKAkSEAoIaXNfZXJyb3IYAyABKAhiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkiowEKCEltcG9ydGVkEhEKCWltcG9ydF9pZBgBIAEoCRITCgtpbXBvcnRlZF9ieRgCIAEoCRIvCgtpbXBvcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoPY2xhaW1lZF9hdXRob3JzGAQgAygLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5DbGFpbWVkQXV0aG9yIi4KDUNsYWltZWRBdXRob3ISDQoFZmllbGQYASABKAkSDgoGYXV0aG9yGAIgASgJIsoCCgRQYXJ0Eg4KBHRleHQYASABKAlIABITCglkYXRhX2pzb24YAiABKAlIABIbChF3b3JraW5nX21lbW9yeV9pZBgDIAEoCUgAEg0KA3VybBgEIAEoCUgAEjUKCXRvb2xfY2FsbBgFIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVG9vbENhbGxIABI5Cgt0b29sX3Jlc3VsdBgGIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVG9vbFJlc3VsdEgAEjYKCXJlYXNvbmluZxgKIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVhc29uaW5nSAASEgoKbWVkaWFfdHlwZRgHIAEoCRIRCglmaWxlX25hbWUYCCABKAkSFQoNbWV0YWRhdGFfanNvbhgJIAEoCUIJCgdjb250ZW50IkwKCVJlYXNvbmluZxIQCghwcm92aWRlchgBIAEoCRIMCgRkYXRhGAIgASgMEhEKCWRhdGFfanNvbhgDIAEoCRIMCgR0ZXh0GAQgASgJIjwKCFRvb2xDYWxsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoOYXJndW1lbnRzX2pzb24YAyABKAkiSgoKVG9vbFJlc3VsdBIUCgx0b29sX2NhbGxfaWQYASABKAkSFAoMY29udGVudF9qc29uGAIgASgJEhAKCGlzX2Vycm9yGAMgASgIYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * One turn, as a prompt wants it: of a graph's history, or of a context.
@@ -115,6 +115,68 @@ export const ChatMessageSchema: GenMessage<ChatMessage> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 0);
 
 /**
+ * By which import a row was written. Its own fields, such as `created_by`, name who imported it: whom the archive names instead is a claim.
+ *
+ * @generated from message contextkeep.context.v1.Imported
+ */
+export type Imported = Message<"contextkeep.context.v1.Imported"> & {
+  /**
+   * @generated from field: string import_id = 1;
+   */
+  importId: string;
+
+  /**
+   * The subject of the credential that imported it.
+   *
+   * @generated from field: string imported_by = 2;
+   */
+  importedBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp imported_at = 3;
+   */
+  importedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: repeated contextkeep.context.v1.ClaimedAuthor claimed_authors = 4;
+   */
+  claimedAuthors: ClaimedAuthor[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Imported.
+ * Use `create(ImportedSchema)` to create a new message.
+ */
+export const ImportedSchema: GenMessage<Imported> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_message, 1);
+
+/**
+ * Whom an archive names as author.
+ *
+ * @generated from message contextkeep.context.v1.ClaimedAuthor
+ */
+export type ClaimedAuthor = Message<"contextkeep.context.v1.ClaimedAuthor"> & {
+  /**
+   * In which field, such as "created_by".
+   *
+   * @generated from field: string field = 1;
+   */
+  field: string;
+
+  /**
+   * @generated from field: string author = 2;
+   */
+  author: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ClaimedAuthor.
+ * Use `create(ClaimedAuthorSchema)` to create a new message.
+ */
+export const ClaimedAuthorSchema: GenMessage<ClaimedAuthor> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_message, 2);
+
+/**
  * One piece of a message.
  *
  * @generated from message contextkeep.context.v1.Part
@@ -190,7 +252,7 @@ export type Part = Message<"contextkeep.context.v1.Part"> & {
  * Use `create(PartSchema)` to create a new message.
  */
 export const PartSchema: GenMessage<Part> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 1);
+  messageDesc(file_contextkeep_context_v1_message, 3);
 
 /**
  * A block that a model's provider made and wants back as it was, beside the tool calls that followed from it. It is kept byte for byte, never
@@ -231,7 +293,7 @@ export type Reasoning = Message<"contextkeep.context.v1.Reasoning"> & {
  * Use `create(ReasoningSchema)` to create a new message.
  */
 export const ReasoningSchema: GenMessage<Reasoning> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 2);
+  messageDesc(file_contextkeep_context_v1_message, 4);
 
 /**
  * @generated from message contextkeep.context.v1.ToolCall
@@ -258,7 +320,7 @@ export type ToolCall = Message<"contextkeep.context.v1.ToolCall"> & {
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 3);
+  messageDesc(file_contextkeep_context_v1_message, 5);
 
 /**
  * @generated from message contextkeep.context.v1.ToolResult
@@ -287,5 +349,5 @@ export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 4);
+  messageDesc(file_contextkeep_context_v1_message, 6);
 
