@@ -40,7 +40,7 @@ _SIZE = "SELECT pg_database_size(current_database()) AS bytes"
 _LIVES_ELSEWHERE = """
 WITH listed AS (UPDATE access.tenant SET database = %(database)s WHERE id = %(id)s)
 INSERT INTO access.residence (tenant_id, state) VALUES (%(id)s, 'GONE')
-ON CONFLICT (tenant_id) DO UPDATE SET state = 'GONE', until = NULL, changed_at = now()
+ON CONFLICT (tenant_id) DO UPDATE SET state = 'GONE', until = NULL, changed_at = now(), cleaned_at = NULL
 """
 
 _LIVES_HERE = """

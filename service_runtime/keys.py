@@ -69,8 +69,9 @@ WITH made AS (
     INSERT INTO access.tenant (id, name, database) VALUES (%(id)s, %(name)s, nullif(%(database)s, ''))
     ON CONFLICT (name) DO NOTHING RETURNING id, database
 )
-INSERT INTO access.residence (tenant_id, state)
-SELECT id, CASE WHEN database IS NULL THEN 'HERE' ELSE 'GONE' END FROM made
+INSERT INTO access.residence (tenant_id, state, cleaned_at)
+SELECT id, CASE WHEN database IS NULL THEN 'HERE' ELSE 'GONE' END, CASE WHEN database IS NOT NULL THEN now() END
+FROM made
 RETURNING tenant_id
 """
 

@@ -134,9 +134,10 @@ UPDATE access.residence SET state = 'HERE', until = NULL, changed_at = now()
 WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s
 """
 _IS_GONE = """
-UPDATE access.residence SET state = 'GONE', until = NULL, changed_at = now()
+UPDATE access.residence SET state = 'GONE', until = NULL, changed_at = now(), cleaned_at = NULL
 WHERE tenant_id = %(id)s AND state = 'LEAVING' AND until = %(until)s AND until > clock_timestamp() RETURNING tenant_id
 """
+_IS_CLEAN = "UPDATE access.residence SET cleaned_at = now() WHERE tenant_id = %s AND state = 'GONE'"
 _IS_LISTED = "UPDATE access.tenant SET database = nullif(%(target)s, '') WHERE id = %(id)s"
 _IS_HERE = """
 WITH moved AS (DELETE FROM access.move WHERE tenant_id = %(id)s)
@@ -325,7 +326,8 @@ class TenantMove:
                 with _connected(url) as connection:
                     gone = connection.execute(
                         "SELECT tenant_id FROM access.residence"
-                        " WHERE state = 'GONE' AND changed_at < now() - make_interval(secs => %s)",
+                        " WHERE state = 'GONE' AND cleaned_at IS NULL"
+                        " AND changed_at < now() - make_interval(secs => %s)",
                         (grace_s,),
                     ).fetchall()
                     tables = _tables(connection)
@@ -336,6 +338,7 @@ class TenantMove:
                         held = (_MOVERS, row.tenant_id)
                         if _one(home, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", held).held:
                             removed += _remove_all(connection, tables, row.tenant_id)
+                            connection.execute(_IS_CLEAN, (row.tenant_id,))
                             home.execute("SELECT pg_advisory_unlock(%s, uuid_hash(%s))", held)
         return removed
 

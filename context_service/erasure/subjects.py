@@ -51,6 +51,10 @@ NOT_FOUND = (
     " their ids, records and nodes by theirs.",
     "Logs, metrics and traces of the services, backups, and what other systems were given: their own retention holds.",
 )
+_OLD_COPIES = (
+    "A copy of the tenant's rows from before it was moved, in these databases: {}. An operator removes it with"
+    " `context-service tenants clean --after-hours 0`."
+)
 
 
 class OwnedInGraph(Protocol):
@@ -106,6 +110,7 @@ class SubjectErasure:
     requested_by: str
     removed: Mapping[str, int]
     is_begun_in_graph: bool
+    old_copies: Sequence[str]  # databases that have the tenant's rows from before a move, out of reach
 
 
 class Subjects:
@@ -136,7 +141,9 @@ class Subjects:
         door = self._database.of(principal)
         there = {**await count_owned(door, subject), **await self._graph.owned(subject)}
         counts = {kind: count for kind, count in there.items() if count}
-        return Plan(counts=counts, held_by=await holds.against(door, subject))
+        copies = await self._database.old_copies(door.tenant_id)
+        not_found = [*NOT_FOUND, *([_OLD_COPIES.format(", ".join(copies))] if copies else [])]
+        return Plan(counts=counts, held_by=await holds.against(door, subject), not_found=not_found)
 
     async def erase(self, subject: str, *, principal: Principal, request: Request | None) -> SubjectErasure:
         """Begin to erase a subject, unless that is begun, and return the receipt.
@@ -180,7 +187,8 @@ class Subjects:
         found = await door.query(rows.READ, (door.tenant_id, erasure_id))
         if not found:
             raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
-        return _receipt(found[0], await self._graph.erased(erasure_id))
+        copies = await self._database.old_copies(door.tenant_id)
+        return _receipt(found[0], await self._graph.erased(erasure_id), old_copies=copies)
 
 
 class SubjectEraser:
@@ -444,7 +452,9 @@ def _check(subject: str, principal: Principal) -> None:
     check_text("subject", subject, chars_max=USER_ID_CHARS_MAX, required=True)
 
 
-def _receipt(row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | None) -> SubjectErasure:
+def _receipt(
+    row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | None, *, old_copies: Sequence[str]
+) -> SubjectErasure:
     of_graph, graph_finished_at = in_graph or ({}, None)
     finished = row.finished_at and graph_finished_at
     return SubjectErasure(
@@ -454,4 +464,5 @@ def _receipt(row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | Non
         requested_by=row.requested_by,
         removed={kind: count for kind, count in sorted({**row.removed, **of_graph}.items()) if count},
         is_begun_in_graph=in_graph is not None,
+        old_copies=old_copies,
     )

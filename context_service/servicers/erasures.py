@@ -80,6 +80,7 @@ def _erasure(erasure: SubjectErasure) -> pb.SubjectErasure:
         requested_by=erasure.requested_by,
         removed=_counts(erasure.removed),
         is_begun_in_graph=erasure.is_begun_in_graph,
+        old_copies=erasure.old_copies,
     )
 
 

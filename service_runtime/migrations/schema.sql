@@ -621,6 +621,7 @@ CREATE TABLE access.residence (
     state text NOT NULL,
     until timestamp with time zone,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    cleaned_at timestamp with time zone,
     CONSTRAINT residence_check CHECK (((until IS NOT NULL) = (state = 'LEAVING'::text))),
     CONSTRAINT residence_state_check CHECK ((state = ANY (ARRAY['ARRIVING'::text, 'HERE'::text, 'LEAVING'::text, 'GONE'::text])))
 );

@@ -30,6 +30,10 @@ _TENANTS_AT_ONCE = 1_000
 _OPERATORS_TIMEOUT_S = 5.0  # that a database takes at most for what operators ask of all: one that hangs holds up none
 _TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
 _ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
+_OLD_COPY = """
+SELECT coalesce((SELECT name FROM access.this_database), '') AS name
+FROM access.residence WHERE tenant_id = %s AND state = 'GONE' AND cleaned_at IS NULL
+"""
 
 
 class Database:
@@ -195,6 +199,18 @@ class Database:
         for more in await asyncio.gather(*(other(named, pool) for named, pool in self._others.items())):
             rows += more
         return rows
+
+    async def old_copies(self, tenant_id: UUID) -> list[str]:
+        """Return the databases that a tenant has moved away from and that still have its rows, by name.
+
+        One that does not answer is left out, if it is not the home.
+
+        Raises:
+            Unavailable: the home database does not answer.
+        """
+        if not self._others:
+            return []
+        return sorted(row.name or "home" for row in await self.everywhere(_OLD_COPY, (tenant_id,)))
 
     async def tenants(self, *, reachable: bool = False) -> list[Tenant]:
         """Return what works on each tenant, in the order of their ids.

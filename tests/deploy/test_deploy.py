@@ -108,7 +108,7 @@ def test_every_variable_is_one_that_the_settings_know():
 
 
 def test_no_container_is_root_or_may_become_it():
-    assert len(pods()) == 5
+    assert len(pods()) == 6
     for pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["automountServiceAccountToken"] is False
@@ -130,22 +130,36 @@ def test_the_console_is_off_has_no_secret_and_starts_as_it_is_deployed():
         assert ConsoleSettings.of(variables).host == "0.0.0.0"
 
 
-def test_only_the_migration_has_the_owners_password():
+def test_only_jobs_have_the_owners_password():
     with_owner = [
         document["metadata"]["name"]
         for document in documents()
         if document["kind"] in ("Deployment", "Job", "CronJob") and "contextkeep-admin" in json.dumps(document)
     ]
 
-    assert with_owner == ["migrate"]
+    assert sorted(with_owner) == ["clean", "migrate"]
 
 
 def test_pages_are_compiled_more_often_than_changes_are_forgotten():
-    (job,) = (document["spec"] for document in documents() if document["kind"] == "CronJob")
+    job = cron_jobs()["compile"]
 
     assert (job.get("suspend", False), job["schedule"], job["concurrencyPolicy"]) == (False, "*/10 * * * *", "Forbid")
     (container,) = job["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert container["command"][:3] == ["contextkeep", "knowledge", "compile"]
+
+
+def test_what_moved_tenants_left_behind_is_removed_daily():
+    """No erasure reaches it. So nothing else may be needed for it to go."""
+    job = cron_jobs()["clean"]
+
+    assert (job.get("suspend", False), job["schedule"], job["concurrencyPolicy"]) == (False, "17 3 * * *", "Forbid")
+    (container,) = job["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    done = run(BIN / container["command"][0], *container["command"][1:], "--help")
+    assert done.returncode == 0, done.stderr
+
+
+def cron_jobs() -> dict[str, Any]:
+    return {each["metadata"]["name"]: each["spec"] for each in documents() if each["kind"] == "CronJob"}
 
 
 def test_a_replica_has_longer_to_end_than_its_calls_have():

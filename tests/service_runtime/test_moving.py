@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from contextkeep.context.v1 import erasures_pb2 as erasures
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from contextkeep.errors import Unavailable
 from service_runtime import moving
@@ -137,6 +138,35 @@ def test_all_that_a_tenant_has_moves_and_comes_back(two: Two, tmp_path: Path):
     assert mover.remove_old_rows(grace_s=0) > 0
     assert contents(two.east, OURS) == {}
     assert contents(two.east, THEIRS) == others
+
+
+def test_an_erasure_says_which_old_copies_it_does_not_reach(two: Two, tmp_path: Path):
+    """Until `tenants clean` has run: the old database keeps rows that were erased since the move."""
+    subject = "someone"
+    with (
+        running_in_a_thread(two.home.service, tmp_path, callers=AnyTenant(), database_urls=two.urls) as addresses,
+        Client.open(addresses) as client,
+    ):
+
+        def answer(name: str, **fields: str) -> Any:
+            request = getattr(erasures, f"{name}Request")(**fields)
+            (answered,) = client.call(RPCS[name], request, key=OURS).answers
+            return answered
+
+        seeded(client, OURS)
+        assert not answer("Erase", subject=subject).erasure.old_copies
+        mover = TenantMove(two.databases)
+        mover.run("default", EAST)
+
+        planned = "\n".join(answer("PlanErasure", subject=subject).not_found)
+        erasure = answer("Erase", subject=subject).erasure
+        assert "in these databases: home" in planned and "tenants clean --after-hours 0" in planned
+        assert list(erasure.old_copies) == ["home"]
+
+        assert mover.remove_old_rows(grace_s=0) > 0
+        assert "tenants clean" not in "\n".join(answer("PlanErasure", subject=subject).not_found)
+        assert not answer("GetSubjectErasure", erasure_id=erasure.erasure_id).erasure.old_copies
+        assert mover.remove_old_rows(grace_s=0) == 0
 
 
 def test_killed_at_any_step_one_database_at_most_serves_and_a_second_run_ends_it(two: Two):

@@ -38,6 +38,8 @@ export interface SubjectErasure {
   removed: Record<string, number>;
   /** If not, erase again. */
   isBegunInGraph: boolean;
+  /** Databases that have rows from before the tenant moved, which no erasure reaches: `tenants clean` removes them. */
+  oldCopies: string[];
 }
 
 /** What of the graph a user owns, or what an erasure has removed of it. */
@@ -62,9 +64,9 @@ export function erasurePlanOf(message: pb.PlanErasureResponse): ErasurePlan {
 }
 
 export function subjectErasureOf(message: pb.SubjectErasure): SubjectErasure {
-  const { erasureId, requestedBy, isBegunInGraph } = message;
+  const { erasureId, requestedBy, isBegunInGraph, oldCopies } = message;
   return {
-    ...{ erasureId, requestedBy, isBegunInGraph },
+    ...{ erasureId, requestedBy, isBegunInGraph, oldCopies },
     state: enumText(contexts.ErasureState, message.state),
     createdAt: timeText(message.createdAt),
     finishedAt: timeText(message.finishedAt),

@@ -66,6 +66,7 @@ class SubjectErasure(Value):
     requested_by: str = ""
     removed: dict[str, int] = field(default_factory=dict)  # by kind, so far
     is_begun_in_graph: bool = False  # if not, erase again
+    old_copies: tuple[str, ...] = ()  # databases that have rows from before the tenant moved: `tenants clean` them
 
     def __str__(self) -> str:
         return f"erasure {self.erasure_id} ({self.state}, {sum(self.removed.values())} removed)"
@@ -81,6 +82,7 @@ class SubjectErasure(Value):
             requested_by=erasure.requested_by,
             removed=_counts(erasure.removed),
             is_begun_in_graph=erasure.is_begun_in_graph,
+            old_copies=tuple(erasure.old_copies),
         )
 
 

@@ -26,7 +26,7 @@ from contextkeep.context.v1 import contexts_pb2 as contextkeep_dot_context_dot_v
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xa2\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"%\n\x12PlanErasureRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"3\n\x0c\x45raseRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\".\n\x18GetSubjectErasureRequest\x12\x12\n\nerasure_id\x18\x01 \x01(\t\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"Y\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"9\n\x12ReleaseHoldRequest\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf7\x04\n\x08\x45rasures\x12k\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\x03\x90\x02\x01\x12T\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\x12}\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\x03\x90\x02\x01\x12Z\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\x12\x66\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\x12\x65\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xb6\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\x12\x12\n\nold_copies\x18\x08 \x03(\t\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"%\n\x12PlanErasureRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"3\n\x0c\x45raseRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\".\n\x18GetSubjectErasureRequest\x12\x12\n\nerasure_id\x18\x01 \x01(\t\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"Y\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"9\n\x12ReleaseHoldRequest\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf7\x04\n\x08\x45rasures\x12k\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\x03\x90\x02\x01\x12T\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\x12}\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\x03\x90\x02\x01\x12Z\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\x12\x66\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\x12\x65\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,33 +42,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ERASURECOUNT']._serialized_start=137
   _globals['_ERASURECOUNT']._serialized_end=180
   _globals['_SUBJECTERASURE']._serialized_start=183
-  _globals['_SUBJECTERASURE']._serialized_end=473
-  _globals['_HOLD']._serialized_start=476
-  _globals['_HOLD']._serialized_end=620
-  _globals['_PLANERASUREREQUEST']._serialized_start=622
-  _globals['_PLANERASUREREQUEST']._serialized_end=659
-  _globals['_PLANERASURERESPONSE']._serialized_start=662
-  _globals['_PLANERASURERESPONSE']._serialized_end=801
-  _globals['_ERASEREQUEST']._serialized_start=803
-  _globals['_ERASEREQUEST']._serialized_end=854
-  _globals['_ERASERESPONSE']._serialized_start=856
-  _globals['_ERASERESPONSE']._serialized_end=928
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=930
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=976
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=978
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1062
-  _globals['_PUTHOLDREQUEST']._serialized_start=1064
-  _globals['_PUTHOLDREQUEST']._serialized_end=1153
-  _globals['_PUTHOLDRESPONSE']._serialized_start=1155
-  _globals['_PUTHOLDRESPONSE']._serialized_end=1216
-  _globals['_RELEASEHOLDREQUEST']._serialized_start=1218
-  _globals['_RELEASEHOLDREQUEST']._serialized_end=1275
-  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1277
-  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1298
-  _globals['_LISTHOLDSREQUEST']._serialized_start=1300
-  _globals['_LISTHOLDSREQUEST']._serialized_end=1357
-  _globals['_LISTHOLDSRESPONSE']._serialized_start=1359
-  _globals['_LISTHOLDSRESPONSE']._serialized_end=1448
-  _globals['_ERASURES']._serialized_start=1451
-  _globals['_ERASURES']._serialized_end=2082
+  _globals['_SUBJECTERASURE']._serialized_end=493
+  _globals['_HOLD']._serialized_start=496
+  _globals['_HOLD']._serialized_end=640
+  _globals['_PLANERASUREREQUEST']._serialized_start=642
+  _globals['_PLANERASUREREQUEST']._serialized_end=679
+  _globals['_PLANERASURERESPONSE']._serialized_start=682
+  _globals['_PLANERASURERESPONSE']._serialized_end=821
+  _globals['_ERASEREQUEST']._serialized_start=823
+  _globals['_ERASEREQUEST']._serialized_end=874
+  _globals['_ERASERESPONSE']._serialized_start=876
+  _globals['_ERASERESPONSE']._serialized_end=948
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=950
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=996
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=998
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1082
+  _globals['_PUTHOLDREQUEST']._serialized_start=1084
+  _globals['_PUTHOLDREQUEST']._serialized_end=1173
+  _globals['_PUTHOLDRESPONSE']._serialized_start=1175
+  _globals['_PUTHOLDRESPONSE']._serialized_end=1236
+  _globals['_RELEASEHOLDREQUEST']._serialized_start=1238
+  _globals['_RELEASEHOLDREQUEST']._serialized_end=1295
+  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1297
+  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1318
+  _globals['_LISTHOLDSREQUEST']._serialized_start=1320
+  _globals['_LISTHOLDSREQUEST']._serialized_end=1377
+  _globals['_LISTHOLDSRESPONSE']._serialized_start=1379
+  _globals['_LISTHOLDSRESPONSE']._serialized_end=1468
+  _globals['_ERASURES']._serialized_start=1471
+  _globals['_ERASURES']._serialized_end=2102
 # @@protoc_insertion_point(module_scope)

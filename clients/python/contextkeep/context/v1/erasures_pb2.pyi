@@ -19,7 +19,7 @@ class ErasureCount(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class SubjectErasure(_message.Message):
-    __slots__ = ("erasure_id", "state", "created_at", "finished_at", "requested_by", "removed", "is_begun_in_graph")
+    __slots__ = ("erasure_id", "state", "created_at", "finished_at", "requested_by", "removed", "is_begun_in_graph", "old_copies")
     ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class SubjectErasure(_message.Message):
     REQUESTED_BY_FIELD_NUMBER: _ClassVar[int]
     REMOVED_FIELD_NUMBER: _ClassVar[int]
     IS_BEGUN_IN_GRAPH_FIELD_NUMBER: _ClassVar[int]
+    OLD_COPIES_FIELD_NUMBER: _ClassVar[int]
     erasure_id: str
     state: _contexts_pb2.ErasureState
     created_at: _timestamp_pb2.Timestamp
@@ -34,7 +35,8 @@ class SubjectErasure(_message.Message):
     requested_by: str
     removed: _containers.RepeatedCompositeFieldContainer[ErasureCount]
     is_begun_in_graph: bool
-    def __init__(self, erasure_id: _Optional[str] = ..., state: _Optional[_Union[_contexts_pb2.ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., removed: _Optional[_Iterable[_Union[ErasureCount, _Mapping]]] = ..., is_begun_in_graph: _Optional[bool] = ...) -> None: ...
+    old_copies: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, erasure_id: _Optional[str] = ..., state: _Optional[_Union[_contexts_pb2.ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., removed: _Optional[_Iterable[_Union[ErasureCount, _Mapping]]] = ..., is_begun_in_graph: _Optional[bool] = ..., old_copies: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Hold(_message.Message):
     __slots__ = ("hold_id", "subject", "context_id", "reason", "created_at", "created_by")
