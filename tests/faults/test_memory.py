@@ -13,7 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import orjson
 import psutil
 import pytest
 
-from context_service.transfer.archive import FIRST_SEAL, sealed
+from context_service.transfer.archive import FIRST_SEAL, Piece, sealed
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.context.v1 import contexts_pb2, transfer_pb2
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
@@ -33,6 +33,7 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.conftest import Urls, cloned
 from tests.context_service.retrieval import files
+from tests.context_service.transfer.archives import cut, joined
 from tests.errors import raised
 from tests.faults.processes import Service
 from tests.ports import free_port
@@ -48,6 +49,8 @@ ARCHIVES = 24  # streams, each of which announces a row of 60 MiB and sends a fi
 GRAPHS = 120  # streams, each with a line that does not end
 UNREAD = 100  # answers of 1.8 MB
 WORKBOOKS = 4
+LARGE_ROWS = 2  # imports of a tenant at once
+LARGE_ROW_BYTES = 11 * MIB // 2  # 6 MiB are the most in such a pod
 MESSAGE_CHARS = 18_000  # each of a hundred messages, so that an answer has 1.8 MB
 
 
@@ -177,6 +180,57 @@ async def test_a_tenant_that_makes_a_pod_hold_all_it_can_is_refused_and_others_a
         assert 0 < pod.peak_bytes < POD_BYTES, pod.service.module
     assert max(*served, *later) < WAIT_MAX_S
     assert refused.keys() >= {"archive held_bytes_of_key", "graph held_bytes_of_key", "held_bytes_of_key"}, refused
+
+
+async def test_imports_of_the_largest_rows_stay_within_the_pod_and_are_all_written(pods: Pods):
+    """A row has a piece of its own if it is larger than others, and is held whole; with one sign it takes most room.
+
+    A character of four bytes makes Python hold every other one of the row with four bytes, too.
+    """
+    async with AsyncExitStack() as opened:
+        clients = [
+            await opened.enter_async_context(AsyncContextClient(pods.context.service.address, api_key=key, retries=0))
+            for key in (pods.hostile_key, pods.other_key)
+        ]
+        sent = await clients[0].append_messages(["Hello."])
+        scope = transfer_pb2.ArchiveScope(context_id=sent[0].context_id)
+        small = b"".join([one.data async for one in clients[0].export_archive_messages(scope)])
+        sampled = asyncio.create_task(sampling(pods))
+        refused: Counter[str] = Counter()
+
+        async def put(client: AsyncContextClient) -> None:
+            archive = await with_large_row(small, sent[0].context_id)
+            while (limit := await limit_of(client.import_archive(archive))) != "none":
+                refused[limit] += 1
+                await asyncio.sleep(0.2)
+
+        async with asyncio.timeout(2 * WAIT_MAX_S):
+            await asyncio.gather(*(put(client) for client in clients for _ in range(LARGE_ROWS)))
+        sampled.cancel()
+    assert pods.context.service.is_running
+    assert pods.context.killed == 0
+    assert 0 < pods.context.peak_bytes < POD_BYTES
+    assert refused.keys() == {"held_bytes_of_key"}, "one of a key at a time, and the process itself is never short"
+
+
+async def with_large_row(small: bytes, context_id: str) -> bytes:
+    """Return an archive whose message is large, of a context that is nowhere yet."""
+    made = [
+        replace(
+            piece,
+            says={**piece.says, "context": another} if "context" in piece.says else piece.says,
+            data=piece.data.replace(context_id.encode(), another.encode()),
+        )
+        for another in [str(uuid.uuid4())]
+        for piece in await cut(small)
+    ]
+    return joined([with_large_content(piece) if piece.says.get("table") == "message" else piece for piece in made])
+
+
+def with_large_content(piece: Piece) -> Piece:
+    (line,) = piece.data.splitlines()
+    row = {**orjson.loads(line), "message_id": str(uuid.uuid4()), "content": "x" * LARGE_ROW_BYTES + "\U0001f600"}
+    return replace(piece, data=orjson.dumps(row) + b"\n")
 
 
 async def others(pods: Pods) -> list[float]:
