@@ -166,9 +166,8 @@ class Memories:
         count = pages.page_size(page.size)
         door = self._database.of(principal)
         before = key[0] if key else None
-        found = await self._rows.page(door, principal.user_id, which, before=before, count=count + 1)
-        token = pages.encode_token(query, (found[count - 1].seq,)) if len(found) > count else ""
-        return found[:count], token
+        found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
+        return found, "" if last is None else pages.encode_token(query, (last,))
 
     async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[Kept, Sequence[Piece]]:
         """Return a new memory of a principal's user as it is written, and what it is found by."""

@@ -24,10 +24,14 @@ from context_service.knowledge.model import (
     MemoryState,
 )
 from context_service.retrieval.passages import MEMORY, Scope
+from service_runtime.documents import beside_the_loop, check_wanted
+from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Row, Tenant, Transaction
 from service_runtime.requests import ERASED
 
 SEQ_MAX = 2**63 - 1
+_ROW_BYTES = 200  # as long to read as so many bytes to parse
+_READING = 2  # times as long as parsing: a source is made of what is parsed
 
 # The row is the lock: who else writes memories of the user, the app and the agent bundle waits here.
 _TURN = """
@@ -140,16 +144,28 @@ FROM (
 
 _READ = _told("m.memory_id = ANY (%(memory_ids)s)")
 _AT = _told("m.owner_user_id = %(owner_user_id)s AND m.seq = ANY (%(seqs)s)")
-_LIST = _told("""
-    m.owner_user_id = %(owner_user_id)s AND m.seq < %(before)s
+# What a page holds: as many as fit, and one at least. The last row says whether more follow.
+_LIST = """
+SELECT seq, upto <= %(bytes_max)s OR place = 1 AS fits
+FROM (
+    SELECT seq, sum(size_bytes) OVER w AS upto, row_number() OVER w AS place
+    FROM (
+        SELECT m.seq, octet_length(m.text) + octet_length(m.goal) + octet_length(m.outcome)
+            + octet_length(m.sources::text) AS size_bytes
+        FROM context.memory m
+        WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s AND m.seq < %(before)s
         AND (%(kinds)s::text[] = '{}' OR m.kind = ANY (%(kinds)s::text[]))
         AND (%(key)s = '' OR m.key = %(key)s)
         AND (NOT %(holding_only)s OR m.superseded_by IS NULL)
         AND (%(happened_from)s::timestamptz IS NULL OR m.happened_at >= %(happened_from)s::timestamptz)
         AND (%(happened_to)s::timestamptz IS NULL OR m.happened_at < %(happened_to)s::timestamptz)
-    ORDER BY m.seq DESC
-    LIMIT %(count)s
-""")
+        ORDER BY m.seq DESC
+        LIMIT %(count)s
+    ) m
+    WINDOW w AS (ORDER BY seq DESC)
+) m
+ORDER BY seq DESC
+"""
 
 # Of a key only where nothing else was said in between: what was so, was not so, and is so again is no duplicate.
 _DUPLICATES = """
@@ -277,17 +293,25 @@ class MemoryRows:
     async def read(self, door: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
         """Return memories by their ids, without those that are not there for the caller."""
         named = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
-        return {row.memory_id: self._memory(row) for row in await door.query(_READ, named)}
+        return {one.memory_id: one for one in await self._memories(await door.query(_READ, named))}
 
     async def at(self, door: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return memories by their `seq`, without those that are gone."""
         named = {**self._of(door, user_id), "seqs": list(seqs)}
-        return {row.seq: self._memory(row) for row in await door.query(_AT, named)}
+        return {one.seq: one for one in await self._memories(await door.query(_AT, named))}
 
     async def page(
         self, door: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
-    ) -> list[Memory]:
-        """Return memories in front of a `seq`, the highest first; None: from the last."""
+    ) -> tuple[list[Memory], int | None]:
+        """Return a page of memories, the highest `seq` first, and the `seq` of its last if more follow.
+
+        Args:
+            door: Of the tenant.
+            user_id: Whose.
+            which: Which of them.
+            before: Only those below this `seq`; None: from the last.
+            count: At most, and `PAGE_BYTES_MAX` bytes; one comes, however large it is.
+        """
         named = {
             **self._of(door, user_id),
             "before": SEQ_MAX if before is None else before,
@@ -296,9 +320,13 @@ class MemoryRows:
             "holding_only": which.holding_only,
             "happened_from": which.happened_from,
             "happened_to": which.happened_to,
-            "count": count,
+            "count": count + 1,
+            "bytes_max": PAGE_BYTES_MAX,
         }
-        return [self._memory(row) for row in await door.query(_LIST, named)]
+        rows = await door.query(_LIST, named)
+        seqs = [row.seq for row in rows if row.fits][:count]
+        there = await self.at(door, user_id, seqs)
+        return [there[seq] for seq in seqs if seq in there], seqs[-1] if len(seqs) < len(rows) else None
 
     async def duplicates(self, door: Tenant | Transaction, user_id: str, *, count: int) -> list[list[UUID]]:
         """Return groups of memories that say the same, each with the newest first."""
@@ -310,7 +338,7 @@ class MemoryRows:
     ) -> list[Memory]:
         """Return the experiences that runs taught, in their order."""
         rows = await door.query(_OF_RUNS, {**self._of(door, user_id), "runs": list(runs), "count": count})
-        return [self._memory(row) for row in rows]
+        return await self._memories(rows)
 
     async def observed(
         self, door: Tenant | Transaction, user_id: str, statements: Sequence[bytes]
@@ -337,7 +365,13 @@ class MemoryRows:
             "model": self._model,
         }
 
+    async def _memories(self, rows: Sequence[Row]) -> list[Memory]:
+        """Return the memories of rows, in their order; many sources are parsed off the event loop."""
+        size = sum(_ROW_BYTES + _READING * len(row.sources) for row in rows)
+        return await beside_the_loop(size, lambda: [self._memory(row) for row in rows])
+
     def _memory(self, row: Row) -> Memory:
+        check_wanted()
         return Memory(
             memory_id=row.memory_id,
             seq=row.seq,

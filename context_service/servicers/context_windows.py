@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from functools import partial
@@ -52,10 +52,13 @@ from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator
+from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import RESPONSE, request_of, unpacked
+
+_PART_BYTES = 80  # to render a part of a pack takes as long as to parse so many bytes
 
 _FORMATS = {
     Format.OPENAI: chat_history_pb2.MESSAGE_FORMAT_OPENAI,
@@ -426,9 +429,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         explained = await self._accounts.explained(
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )
-        return pb.ExplainPackResponse(
-            parts=_parts(explained), tokens_by_zone=_zones(explained.zones), epoch=explained.window.epoch
-        )
+        return await beside_the_loop(_PART_BYTES * len(explained.parts), _explained, explained)
 
     async def GetLineage(self, request: pb.GetLineageRequest, context: object) -> pb.GetLineageResponse:
         """List the breaks of the prefix."""
@@ -437,7 +438,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
-        return pb.GetLineageResponse(receipts=map(_receipt, found), next_page_token=next_page_token)
+        size = sum(20 * len(one.account.masked_steps) + _PART_BYTES * len(one.account.summaries) for one in found)
+        receipts = await beside_the_loop(size, _receipts, found)
+        return pb.GetLineageResponse(receipts=receipts, next_page_token=next_page_token)
 
     async def GetState(self, request: pb.GetStateRequest, context: object) -> pb.GetStateResponse:
         """Answer the state of the work."""
@@ -648,6 +651,16 @@ def _zones(zones: Zones) -> pb.PackZones:
         recalled=zones.recalled,
         pins=zones.pins,
     )
+
+
+def _explained(explained: Explained) -> pb.ExplainPackResponse:
+    return pb.ExplainPackResponse(
+        parts=_parts(explained), tokens_by_zone=_zones(explained.zones), epoch=explained.window.epoch
+    )
+
+
+def _receipts(found: Sequence[Receipt]) -> list[pb.FoldReceipt]:
+    return list(map(_receipt, found))
 
 
 def _parts(explained: Explained) -> Iterator[pb.PackPart]:

@@ -20,9 +20,12 @@ from context_service.servicers.said import somebody_of
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import RESPONSE, request_of, unpacked
+
+_MEMORY_BYTES = 80  # to render a memory or a source takes as long as to parse so many bytes
 
 _KINDS = {
     MemoryKind.FACT: pb.MEMORY_KIND_FACT,
@@ -109,7 +112,9 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
             PageRequest(size=request.page_size, token=request.page_token),
             principal=somebody_of(request.subject_user_id),
         )
-        return pb.ListMemoriesResponse(memories=map(_memory, found), next_page_token=next_page_token)
+        size = sum(_MEMORY_BYTES * (1 + len(one.sources)) for one in found)
+        memories = await beside_the_loop(size, lambda: list(map(_memory, found)))
+        return pb.ListMemoriesResponse(memories=memories, next_page_token=next_page_token)
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: object) -> pb.UpdateMemoryResponse:
         """Correct a memory."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from context_service.extensions import Guarded, Unusable, installed
 from context_service.tokens.estimates import estimate
-from service_runtime.documents import beside_the_loop
+from service_runtime.documents import beside_the_loop, check_wanted
 
 O200K, CL100K = "o200k_base", "cl100k_base"
 
@@ -69,6 +69,7 @@ class TokenCounter:
 
         A MiB takes 100 ms in pieces of one, of dashes up to a second.
         """
+        check_wanted()
         if self._own:
             with suppress(Unusable):
                 return self._own(lambda answer: _a_count(answer, text), text)
@@ -149,6 +150,7 @@ def _pieces(text: str) -> Iterator[str]:
     """Yield the text in pieces, cut where tokens end; where there is no such place for long, anywhere."""
     start = 0
     while start < len(text):
+        check_wanted()
         end = start + _PIECE_CHARS
         if end < len(text):
             border = _BORDER.search(text, end - _BORDER_WITHIN_CHARS, end)

@@ -15,9 +15,11 @@ from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 
 ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
 _COUNTED = frozenset({TOOL, ENTITY})
+_PART_BYTES = 20  # to count a part takes as long as to parse so many bytes
 _ENTRY_BYTES = 100  # that an entry takes beside its texts
 
 
@@ -72,7 +74,8 @@ class Accounts:
         shown = await self._views.shown(window, principal=principal)
         if shown is None:
             raise no_window(window_id)
-        return Explained(window=window, parts=shown.parts, zones=zones_of(window, shown.parts))
+        zones = await beside_the_loop(_PART_BYTES * len(shown.parts), zones_of, window, shown.parts)
+        return Explained(window=window, parts=shown.parts, zones=zones)
 
     async def lineage(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal

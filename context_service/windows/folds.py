@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 
 from context_service.windows.config import DEFAULT, Config
 from context_service.windows.endings import NOTHING, Endings
@@ -30,6 +31,7 @@ from context_service.windows.summaries import (
     summary,
 )
 from context_service.windows.units import Unit, form_of
+from service_runtime.documents import check_wanted
 
 DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
@@ -228,6 +230,9 @@ class _Folding:
     ) -> None:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
+        self._first = 0  # of the blocks, the oldest that is left: those before it are in summaries
+        self._blocks_tokens = sum(one.tokens for one in view.blocks)
+        self._step_count = sum(not one.is_appended for one in view.blocks)
         self._limits, self._count, self._weights = limits, count, weights
         self._state_tokens, self._cost = state_tokens, cost
         self._masked: set[int] = set()
@@ -247,13 +252,12 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """Of what is seen, with the step that waits."""
-        seen = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._blocks))
-        return seen.tokens + self._waiting
+        return self._head + self._state + _tokens(self._summaries) + self._blocks_tokens + self._waiting
 
     def mask_older(self) -> None:
         """Mask all but the last steps, and leave out what was appended to those that are masked."""
         kept = self._kept()
-        older = [one for one in self._blocks if kept and one.step < kept[0].step]
+        older = [one for one in self._left() if kept and one.step < kept[0].step]
         if any(one.is_appended or (not one.is_masked and one.masked_tokens < one.tokens) for one in older):
             self._mask([one for one in older if not one.is_appended])
             self._drop([one for one in older if one.is_appended])
@@ -261,16 +265,18 @@ class _Folding:
 
     def mask_largest(self, *, until: int) -> None:
         """Mask the steps that save most, the last one last, until the view has so many tokens."""
-        able = [one for one in self._blocks if not one.is_masked and one.masked_tokens < one.tokens]
-        able.sort(key=lambda one: one.masked_tokens - one.tokens)
+        check_wanted()
+        able = [one for one in self._left() if not one.is_masked and one.masked_tokens < one.tokens]
         last = self._blocks[-1].number if self._blocks else 0
-        for one in [*(one for one in able if one.number != last), *(one for one in able if one.number == last)]:
-            if self.tokens <= until:
-                return
-            self._mask([one])
-            self._rules.append(f"mask step {one.step} of the last ones")
+        able.sort(key=lambda one: (one.number == last, one.masked_tokens - one.tokens))
+        tokens, count = self.tokens, 0
+        while tokens > until and count < len(able):
+            tokens += able[count].masked_tokens - able[count].tokens
+            count += 1
+        self._mask(able[:count])
+        self._rules += [f"mask step {one.step} of the last ones" for one in able[:count]]
         if self.tokens > until:
-            self._drop([one for one in self._blocks if one.is_appended])
+            self._drop([one for one in self._left() if one.is_appended])
 
     def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
         """Make the oldest masked steps a segment, and keep summaries within their shares; say whether any were.
@@ -278,9 +284,10 @@ class _Folding:
         Args:
             is_last_resort: Take all but the very last step, and of summaries whatever there is.
         """
-        steps = [one for one in self._blocks if not one.is_appended]
-        able = steps[: max(len(steps) - (1 if is_last_resort else len(self._kept())), 0)]
-        taken = able[: self._limits.segment_steps]
+        check_wanted()
+        able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
+        steps = (one for one in self._left() if not one.is_appended)
+        taken = list(islice(steps, min(able, self._limits.segment_steps)))
         if not taken:
             return self._merge_summaries(force=is_last_resort)
         numbers = {one.number for one in taken}
@@ -302,8 +309,11 @@ class _Folding:
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
         if not saves and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
-        self._drop([one for one in self._blocks if one.is_appended and one.step <= taken[-1].step])
-        self._blocks = [one for one in self._blocks if one.number not in numbers]
+        gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._left()))
+        self._first += len(gone)
+        self._blocks_tokens -= _tokens(gone)
+        self._step_count -= len(taken)
+        self._dropped |= {one.number for one in gone if one.is_appended}
         self._merged |= numbers
         self._masked -= numbers
         self._worth += worth
@@ -315,7 +325,8 @@ class _Folding:
 
     def _kept(self) -> list[Standing]:
         """Return the last steps that stay as they are: the very last, and those before it that fit."""
-        steps = [one for one in self._blocks if not one.is_appended][-self._limits.keep_last :]
+        newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
+        steps = list(islice((one for one in newest_first if not one.is_appended), self._limits.keep_last))[::-1]
         together = 0
         for count, one in enumerate(reversed(steps)):
             together += one.tokens
@@ -329,7 +340,7 @@ class _Folding:
 
     def fold(self) -> Fold:
         """Return what was worked out."""
-        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._blocks))
+        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._left()))
         return Fold(
             view=view,
             masked=frozenset(self._masked),
@@ -376,19 +387,30 @@ class _Folding:
     def _mask(self, blocks: Sequence[Standing]) -> None:
         able = {one.number for one in blocks if not one.is_masked and one.masked_tokens < one.tokens}
         self._masked |= able
-        self._blocks = [
-            replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in able else one
-            for one in self._blocks
-        ]
+        self._put(
+            [
+                replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in able else one
+                for one in self._left()
+            ]
+        )
 
     def _drop(self, blocks: Sequence[Standing]) -> None:
         numbers = {one.number for one in blocks}
         self._dropped |= numbers
-        self._blocks = [one for one in self._blocks if one.number not in numbers]
+        self._put([one for one in self._left() if one.number not in numbers])
+
+    def _left(self) -> Iterator[Standing]:
+        """Yield the blocks that are not in summaries, the oldest first."""
+        return (self._blocks[at] for at in range(self._first, len(self._blocks)))
+
+    def _put(self, blocks: list[Standing]) -> None:
+        """Show these blocks, in the place of those that are left."""
+        self._blocks, self._first = blocks, 0
+        self._blocks_tokens = _tokens(blocks)
 
 
 _HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
 
 
-def _tokens(summaries: Sequence[Summary]) -> int:
-    return sum(one.tokens for one in summaries)
+def _tokens(shown: Sequence[Summary] | Sequence[Standing]) -> int:
+    return sum(one.tokens for one in shown)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from uuid import UUID
 
 from context_service.contexts.log import SEQ_MAX, Log
@@ -23,8 +25,10 @@ from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 
 _MESSAGES_MAX = 500  # of an answer
+_PART_BYTES = 40  # to look at a part takes as long as to parse so many bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,10 +170,12 @@ class Originals:
         if window is None or shown is None:
             raise no_window(window_id)
         if steps.first or steps.last:
-            asked = replace(asked, which=_within(asked.which, shown.parts, steps))
+            size = _PART_BYTES * len(shown.parts)
+            asked = replace(asked, which=await beside_the_loop(size, _within, asked.which, shown.parts, steps))
         self._telemetry.looked_up("search")
         found = await self._recalling.search(context_id, asked, principal=principal)
-        hits = [_hit(item, shown.parts, window) for item in found.items]
+        size = _PART_BYTES * len(shown.parts)
+        hits = await beside_the_loop(size, _hits, found.items, shown.parts, window)
         # The best one is what was meant, if anything was.
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
@@ -223,10 +229,24 @@ def _within(which: Filter, parts: Sequence[Seen], steps: Steps) -> Filter:
     )
 
 
-def _hit(item: RecalledItem, parts: Sequence[Seen], window: Window) -> Hit:
-    of = [one for one in parts if one.kind in (STEP, SUMMARY) and one.seq_from <= item.seq <= one.seq_to]
-    # Steps may overlap, where somebody spoke while a tool ran: the one that begins last is meant.
-    step = max(of, key=lambda one: one.seq_from, default=None)
-    if step is None or item.seq > window.reached_seq or item.seq in window.left_out:
-        return Hit(item=item)
-    return Hit(item=item, step_from=step.step_from, step_to=step.step_to, zone=step.zone)
+def _hits(items: Sequence[RecalledItem], parts: Sequence[Seen], window: Window) -> list[Hit]:
+    """Return what is found with the steps that it is of.
+
+    Steps may overlap, where a user spoke while a tool ran: the step that begins last is meant.
+    """
+    steps = [one for one in reversed(parts) if one.kind in (STEP, SUMMARY)]  # of two that begin together the first
+    steps.sort(key=lambda one: one.seq_from)
+    starts = [one.seq_from for one in steps]
+    ends = list(accumulate((one.seq_to for one in steps), max))  # the last message of any step up to this one
+    hits = []
+    for item in items:
+        at = bisect_right(starts, item.seq) - 1
+        while at >= 0 and steps[at].seq_to < item.seq <= ends[at]:
+            at -= 1
+        is_of_step = at >= 0 and item.seq <= ends[at]
+        if not is_of_step or item.seq > window.reached_seq or item.seq in window.left_out:
+            hits.append(Hit(item=item))
+        else:
+            step = steps[at]
+            hits.append(Hit(item=item, step_from=step.step_from, step_to=step.step_to, zone=step.zone))
+    return hits

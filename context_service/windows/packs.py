@@ -98,6 +98,7 @@ _READING = 4  # as long: what is read and joined
 _HASHING = 1  # as long: what is answered
 _FOLDING = 200  # bytes of parsing for each token that a fold looks through
 NOTE_TOKENS = 40  # that the note on a beginning may have, in any format
+_COUNTING = 40  # the same for each block of a fold that is counted
 _COMMITTING = 10  # the same of one that was prepared
 _SAVED_SHARE_MIN = 0.25  # of what is seen, by a fold for which only a cold cache is a reason
 _PACKED_SHARE = 0.1  # of the time that a cache keeps a prompt, within which packs of the same log are as one
@@ -864,7 +865,8 @@ class Packs:
     async def _count(self, planned: _Planned, reason: str, principal: Principal) -> None:
         window = planned.ahead.window
         self._telemetry.broke(reason, profile=window.profile)
-        self._telemetry.folded(planned.before, planned.fold)
+        size = _COUNTING * (len(planned.before.blocks) + len(planned.before.summaries) + len(planned.fold.worth))
+        await beside_the_loop(size, self._telemetry.folded, planned.before, planned.fold)
         await self._learning.folded(window, planned.before, planned.fold, principal=principal)
 
     async def _write_fold(self, transaction: Transaction, planned: _Planned, receipt: Receipt) -> None:
@@ -987,6 +989,7 @@ class _Planned:
         removed = self.before.tokens - now.tokens
         zone, kept = _first_change(self.before, now)
         behind = self.before.tokens - kept
+        known = set(map(id, self.before.summaries))
         return Receipt(
             epoch=window.epoch + 1,
             reason=reason,
@@ -1011,7 +1014,7 @@ class _Planned:
                         one.verdict,
                     )
                     for one in now.summaries
-                    if one not in self.before.summaries
+                    if id(one) not in known
                 ],
                 state_tokens=now.state,
                 state_left_out=self.state_left_out,

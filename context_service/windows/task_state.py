@@ -22,6 +22,7 @@ from context_service.retrieval.terms import terms_of
 from context_service.windows.profiles import Profile
 from context_service.windows.refs import ref_of
 from context_service.windows.units import said_in
+from service_runtime.documents import check_wanted
 
 SENTENCE_CHARS_MAX = 600  # longer ones say too much to be one rule
 _END_CHARS = 10_000  # of a text that are looked at, at its beginning and at its end: what is longer quotes something
@@ -137,6 +138,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
                 made.append(_entry("error", line, ref, message.seq))
             continue
         for sentence in [] if said.is_data else sentences(said.text):
+            check_wanted()
             made += _of_sentence(sentence, said.role, ref, message.seq, profile)
     for number, part in enumerate(message.parts, 1):
         if part.tool_call:

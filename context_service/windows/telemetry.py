@@ -6,9 +6,11 @@ with the service. A number here is for dashboards; what happened to one window i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import accumulate
 from uuid import UUID
 
 from context_service.windows.folds import Fold, View
@@ -141,14 +143,16 @@ class Telemetry:
         self._folded(sum(one.tokens for one in masked), level="masked", side="before")
         self._folded(sum(one.masked_tokens for one in masked), level="masked", side="after")
         merged = [one for one in before.blocks if one.number in done.merged]
-        gone = [one for one in before.summaries if one not in done.view.summaries]
+        kept, known = set(map(id, done.view.summaries)), set(map(id, before.summaries))
+        gone = [one for one in before.summaries if id(one) not in kept]
+        steps = sorted([(one.step, one.tokens) for one in merged] + [(one.step_from, one.tokens) for one in gone])
+        sums = [0, *accumulate(tokens for _, tokens in steps)]
         for made in done.view.summaries:
-            if made in before.summaries:
+            if id(made) in known:
                 continue
             level = "segments" if made.level == SEGMENT else "digests"
-            steps = sum(one.tokens for one in merged if made.step_from <= one.step <= made.step_to)
-            summaries = sum(one.tokens for one in gone if made.step_from <= one.step_from <= made.step_to)
-            self._folded(steps + summaries, level=level, side="before")
+            first, end = (bisect_left(steps, (place,)) for place in (made.step_from, made.step_to + 1))
+            self._folded(sums[end] - sums[first], level=level, side="before")
             self._folded(made.tokens, level=level, side="after")
         for what, count in (
             ("masked_step", len(masked)),

@@ -14,6 +14,7 @@ from context_service.contexts.model import Message
 from context_service.rendering.turns import result_text
 from context_service.windows.profiles import LineRule, Pattern, Profile
 from context_service.windows.refs import ref_of
+from service_runtime.documents import check_wanted
 
 UNIT_CHARS_MAX = 240  # of a line; a text of a user is whole
 USER_CHARS_MAX = 6_000  # of a text of a user that is one unit; of a longer one, a paste, lines are
@@ -83,6 +84,7 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
     """Return the units of a message, in its order: those of the heaviest kinds if there are many."""
     found: dict[str, tuple[tuple[int, int], Unit]] = {}
     for said in said_in(message):
+        check_wanted()
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
         low = [rule.line for rule in profile.low if said.role in rule.roles]
         is_whole = said.role == "user" and not said.is_data and len(said.text) <= USER_CHARS_MAX
@@ -144,6 +146,7 @@ def names_of(text: str) -> set[str]:
 
 def form_of(text: str) -> str:
     """Return what a line shares with others that say the same of other things: its words, no names and no numbers."""
+    check_wanted()
     return " ".join(_WORD_OF_FORM.findall(text.casefold()))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -22,7 +22,7 @@ from context_service.windows.task_state import REMOVED, WHOLE, Change, Entry, pl
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 
 STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
@@ -30,12 +30,15 @@ SUMMARY = "summary"
 BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
 PIN = "pin"  # the section of what is pinned; its key is the id
 # Entries that a state is written of, the newest: of what each pack must have, and of the rest.
+_T = TypeVar("_T")
+
 _WHOLE_MAX, _HELD_MAX = 10_000, 5_000
 _HELD_OF_MAX = 500  # of a section
 _ENDED_OF_MAX = 50  # of what is recalled at once: the newest
 _WORTH_BYTES = 30  # of a line that a fold chose from, or did not
 _ROW_BYTES = 200  # as long to read as so many bytes to parse
 _COUNTING = 8  # times as long as parsing: names are added up
+_READING = 2  # times as long: accounts are made of what is parsed
 _WRITING = 4  # times as long as parsing: what is stored is written as JSON, and that as JSON
 # Sections whose entries have no key, by the section of what may change them.
 _CHANGED_BY = {
@@ -837,7 +840,8 @@ class ViewRows:
     async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
         """Return the summaries that are seen, in the order of what they cover."""
         door = self._log.of(principal, window.context_id)
-        return list(map(_summary, await door.query(_SUMMARIES, (door.tenant_id, window.window_id))))
+        rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id))
+        return await beside_the_loop(sum(_ROW_BYTES + len(row.kept) for row in rows), _each, _summary, rows)
 
     async def state_text(self, window: Window, *, principal: Principal) -> str:
         """Return the state as it was written when the window was folded last."""
@@ -1011,7 +1015,7 @@ class ViewRows:
                 "step": receipt.step,
                 "tokens_before": receipt.tokens_before,
                 "tokens_after": receipt.tokens_after,
-                "receipt": _json(asdict(receipt.account)),
+                "receipt": await beside_the_loop(_size_of_account(receipt.account), _account_json, receipt.account),
             },
         )
 
@@ -1019,7 +1023,7 @@ class ViewRows:
         """Return the accounts of a window, the newest first, of epochs before one."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
-        return list(map(_receipt, rows))
+        return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
     async def receipts_since(
         self, window: Window, *, principal: Principal, epoch_after: int, count: int
@@ -1027,13 +1031,14 @@ class ViewRows:
         """Return the accounts of a window behind an epoch and up to its own, the oldest first."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_RECEIPTS_FROM, (door.tenant_id, window.window_id, epoch_after, window.epoch, count))
-        return list(map(_receipt, rows))
+        return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
     async def held_from(self, window: Window, *, principal: Principal, number_from: int, count: int) -> list[Held]:
         """Return the entries that hold, from a number on and up to those that the window has, in their order."""
         door = self._log.of(principal, window.context_id)
         named = door.tenant_id, window.window_id, number_from, window.entry_count, count
-        return list(map(_held, await door.query(_HELD_FROM, named)))
+        rows = await door.query(_HELD_FROM, named)
+        return await beside_the_loop(_ROW_BYTES * len(rows), _each, _held, rows)
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[Held]:
         """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
@@ -1124,6 +1129,29 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "tools": TextArray([_json(list(map(tuple, one.tools))) for one in blocks]),
         "block_refs": TextArray([" ".join(one.refs) for one in blocks]),
     }
+
+
+def _each(parsed: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
+    """Return what each row says."""
+    made = []
+    for row in rows:
+        check_wanted()
+        made.append(parsed(row))
+    return made
+
+
+def _size_of_account(account: Account) -> int:
+    return 20 * len(account.masked_steps) + _ROW_BYTES * (
+        len(account.summaries) + len(account.state_added) + len(account.state_removed)
+    )
+
+
+def _account_json(account: Account) -> str:
+    return _json(asdict(account))
+
+
+def _size_of_receipts(rows: Sequence[Row]) -> int:
+    return sum(_ROW_BYTES + _READING * len(row.receipt) for row in rows)
 
 
 def _size_of(rows: Sequence[Row]) -> int:

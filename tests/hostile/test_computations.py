@@ -1,19 +1,23 @@
-"""Every computation whose cost grows with a caller's data, and what bounds it.
+"""Every computation whose cost grows with a caller's data, its bound, and the case that tries the bound.
 
 On the event loop none takes 10 ms at a time, whatever a caller sent: the worst that the limits allow is tried here,
 step by step. All others run off the loop, or in steps (`calls.in_slices`) that give way to others. Each place that does
-so is listed with its bound; a new one fails here until it is. The stall probe watches next to every case of this folder
-that nothing else holds up the loop.
+so is listed with its bound, and each bound names what tries it; a new place fails here until it is listed. The stall
+probe watches next to every case of this folder that nothing else holds up the loop.
 """
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import random
 import string
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice, permutations
 from pathlib import Path
@@ -32,13 +36,19 @@ from context_service.retrieval.slips import WORDS_MAX, Vocabulary, meant, one_sl
 from context_service.retrieval.terms import WORD_CHARS_MAX, stems
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.errors import LimitExceeded
+from entity_service import json_paths
+from entity_service.search import JSON_PATH_CHARS_MAX, JSON_PATH_WRITTEN_CHARS_MAX
 from service_runtime import messages
+from service_runtime.documents import in_stoppable_thread
 from tests.cpu import in_units, units
+from tests.hostile.attacks import ATTACKS
+from tests.hostile.test_worst_cases import WORST_CASES
+from tests.hostile.worst import WORKS
 
 STEP_UNITS_MAX = 25  # 10 ms on the machine where bounds were chosen
 _ROOT = Path(context_service.__file__).parent.parent
 _PACKAGES = ("context_service", "entity_service", "service_runtime")
-_OFF_THE_LOOP = {"beside_the_loop", "in_slices", "to_thread", "run_in_executor"}
+_OFF_THE_LOOP = {"beside_the_loop", "in_stoppable_thread", "in_slices", "to_thread", "run_in_executor"}
 
 # Where they run off the loop or in steps, by what bounds them: a limit of the contract, or a constant of the code.
 BOUNDS: dict[str, tuple[str, ...]] = {
@@ -58,6 +68,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.blobs.local:LocalBackend.check",
         "context_service.blobs.s3:S3Backend.create_bucket",
         "context_service.history.registry:MappingRegistry.keep_current",
+        "context_service.windows.own_profiles:OwnProfiles.of",
         "service_runtime.database_probes:of_owner.other",
         "service_runtime.erased:looked_up",
         "service_runtime.held_bytes:HeldBytes.keep_watching",
@@ -66,6 +77,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "an artifact: 1 MiB, 100 parts": (
         "context_service.contexts.artifacts:Artifacts._check",
         "context_service.contexts.artifacts:Artifacts.put.work",
+    ),
+    "rows of a page: 1,000, 2 MiB": (
+        "context_service.knowledge.memory_rows:MemoryRows._memories",
+        "context_service.servicers.context_windows:ContextWindowsServicer.GetLineage",
+        "context_service.servicers.memories:MemoriesServicer.ListMemories",
     ),
     "messages of a call: 500, 4 MiB": (
         "context_service.contexts.log:Log._write",
@@ -79,6 +95,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "text of a record: `RECORD_TEXT_BYTES_MAX`": ("context_service.contexts.pointed_records:PointedRecords._claimed",),
     "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
         "context_service.contexts.recall:Recalling._found",
+        "context_service.contexts.recall:Recalling._recall",
     ),
     "a status message: 1 MiB": ("context_service.contexts.tasks:Tasks._check",),
     "a mapping: 10,000 symbols, and a budget that stops with the call": (
@@ -148,6 +165,8 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.transfer.importing:_Import._rows",
     ),
     "what a window reads or shows at a time: limits of `windows.config`": (
+        "context_service.servicers.context_windows:ContextWindowsServicer.ExplainPack",
+        "context_service.windows.accounts:Accounts.explained",
         "context_service.windows.checkpoints:Checkpoints._pins",
         "context_service.windows.editing:Editing._room",
         "context_service.windows.editing:Editing._write_pins",
@@ -155,10 +174,12 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.windows.editing:Editing.update.prepared",
         "context_service.windows.forks:Forks._inherited",
         "context_service.windows.merges:Merges._worked",
+        "context_service.windows.originals:Originals.search",
         "context_service.windows.own_profiles:OwnProfiles._apart",
         "context_service.windows.own_profiles:OwnProfiles.beside",
         "context_service.windows.packs:Packs._add",
         "context_service.windows.packs:Packs._begin_anew.work",
+        "context_service.windows.packs:Packs._count",
         "context_service.windows.packs:Packs._decided",
         "context_service.windows.packs:Packs._messages",
         "context_service.windows.packs:Packs._packed",
@@ -168,13 +189,18 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.windows.packs:Packs._tell",
         "context_service.windows.statistics:Statistics.of",
         "context_service.windows.statistics_rows:StatisticsRows.breaks",
+        "context_service.windows.view_rows:ViewRows.account",
         "context_service.windows.view_rows:ViewRows.add",
         "context_service.windows.view_rows:ViewRows.blocks",
         "context_service.windows.view_rows:ViewRows.held",
+        "context_service.windows.view_rows:ViewRows.held_from",
         "context_service.windows.view_rows:ViewRows.prepare",
         "context_service.windows.view_rows:ViewRows.prepare_written",
         "context_service.windows.view_rows:ViewRows.prepared",
+        "context_service.windows.view_rows:ViewRows.receipts",
+        "context_service.windows.view_rows:ViewRows.receipts_since",
         "context_service.windows.view_rows:ViewRows.shown",
+        "context_service.windows.view_rows:ViewRows.summaries",
         "context_service.windows.view_rows:ViewRows.tallies",
         "context_service.windows.view_rows:ViewRows.write_fold",
         "context_service.windows.windows:Windows.prepared",
@@ -194,11 +220,58 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "data of a node: 1 MiB, and the change of it": ("entity_service.changes:changed_data",),
     "a request: 4 MiB, 2,000 rows": ("entity_service.servicer:EntityGraphServicer._parsed",),
     "a line of an import: 4 MiB": ("entity_service.transfer_wire:ImportLines.batches",),
-    "`beside_the_loop` itself": ("service_runtime.documents:beside_the_loop",),
+    "`beside_the_loop` itself": (
+        "service_runtime.documents:beside_the_loop",
+        "service_runtime.documents:in_stoppable_thread",
+    ),
     "a body of protobuf: 4 MiB, 100,000 fields, 60,000 elements; steps": (
         "service_runtime.http.connect:_Exchange.request",
     ),
     "a request: 4 MiB, 100,000 fields, 60,000 elements; steps": ("service_runtime.interceptors:_wrap.parsed",),
+}
+
+
+# What tries each bound: of this file, of `attacks`, `worst` or `test_worst_cases`, by name; an attack may be the first
+# word of several. Of a bound that cannot be tried here, where it is tried.
+TRIED: dict[str, tuple[str, ...]] = {
+    "an answer of a model": ("tests/context_service/test_answers_of_models.py",),
+    "an answer that is kept": ("five hundred messages",),
+    "no data of a caller": ("tests/service_runtime",),
+    "an artifact": ("cutting",),
+    "rows of a page": ("memories", "windows"),
+    "messages of a call": ("five hundred messages", "a message: lines", "data parts with types"),
+    "text of a record": ("content:", "cutting"),
+    "passages read for a question": ("ranked", "windows"),
+    "a status message": ("a message: lines",),
+    "a mapping": ("an expression of 1+",),
+    "a page of a history": ("graph",),
+    "samples of a trial": ("samples:",),
+    "a request of 1,000 characters": ("tests/context_service/knowledge",),
+    "compiled pages": ("tests/context_service/knowledge",),
+    "text of a document": ("cutting", "counting"),
+    "a facet": ("cutting",),
+    "an answer of an MCP server": ("tests/hostile/test_stalls.py",),
+    "a memory": ("memories",),
+    "a page: its limit": ("cutting",),
+    "memories that a reflection": ("memories",),
+    "arguments and answers of a tool": ("arguments:", "graph"),
+    "hits of the providers": ("hits of a small answer of an MCP tool", "memories", "graph"),
+    "words of a question without": ("slips", "beginnings"),
+    "as `Recall`; steps": ("ranked", "memories"),
+    "passages: 600 that are read": ("ranked", "a vocabulary"),
+    "a message of a history": ("graph",),
+    "texts of a call": ("counting",),
+    "a piece of an archive": ("memories", "graph"),
+    "what a window reads or shows": ("windows", "results", "catching_up", "folding", "a system prompt:", "tools:"),
+    "columns of found records": ("ranked", "graph"),
+    "text of a file": ("cutting", "counting"),
+    "content of a record": ("content:",),
+    "data of a node": ("nodes:", "checking"),
+    "a request: 4 MiB, 2,000 rows": ("nodes:", "graph", "checking"),
+    "a line of an import": ("tests/entity_service",),
+    "`beside_the_loop` itself": ("tests/service_runtime/test_documents.py",),
+    "a body of protobuf": ("tests/hostile/test_http.py",),
+    "a request: 4 MiB, 100,000 fields": ("a_request",),
 }
 
 
@@ -226,6 +299,16 @@ def test_all_that_runs_off_the_loop_is_listed_with_what_bounds_it():
 
     assert sorted(set(listed)) == sorted(listed), "listed twice"
     assert set(off_the_loop()) == set(listed)
+
+
+def test_each_bound_names_what_tries_it():
+    cases = {*WORKS, *WORST_CASES, *AT_ONCE, *(step.__name__ for step in STEPS), *(attack[0] for attack in ATTACKS)}
+
+    assert [[bound.startswith(start) for start in TRIED].count(True) for bound in BOUNDS] == [1] * len(TRIED)
+    for tries in TRIED.values():
+        for name in tries:
+            is_file = name.startswith("tests/") and (_ROOT / name).exists()
+            assert is_file or any(case.startswith(name) for case in cases), name
 
 
 # What runs on the loop, at its worst.
@@ -276,22 +359,15 @@ def a_request() -> Generator[None, None, object]:
     return messages.read(contexts.AppendMessagesRequest, said * (4 * 1024 * 1024 // len(said)))
 
 
+STEPS = (slips, beginnings, ranked, a_request)
 # To free two million messages takes protobuf 25 ms, which nobody can cut.
 _FREEING_UNITS = 75
 
 
-@pytest.mark.parametrize(
-    ("begin", "units_max"),
-    [
-        (slips, STEP_UNITS_MAX),
-        (beginnings, STEP_UNITS_MAX),
-        (ranked, STEP_UNITS_MAX),
-        (a_request, STEP_UNITS_MAX + _FREEING_UNITS),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_no_step_takes_longer_than_a_slice_may(begin: Callable[[], Generator[None, None, object]], units_max: float):
+@pytest.mark.parametrize("begin", STEPS, ids=lambda begin: begin.__name__)
+def test_no_step_takes_longer_than_a_slice_may(begin: Callable[[], Generator[None, None, object]]):
     """The first of two runs may pay for what is made once, and for other programs."""
+    units_max = STEP_UNITS_MAX + (_FREEING_UNITS if begin is a_request else 0)
     assert min(worst_step(begin()), worst_step(begin())) < units_max
 
 
@@ -314,6 +390,14 @@ def dates(text: str) -> Callable[[], object]:
 
 
 _LONG_WORD = "".join(random.Random(7).choices(string.ascii_lowercase, k=32))
+# As Postgres writes those of as many characters as a filter may have.
+_JSON_PATHS = {
+    "terms": " || ".join(['$."a" == 1'] * (JSON_PATH_CHARS_MAX // 7)),
+    "filters": "$" + '?(@."a" == 1)' * (JSON_PATH_CHARS_MAX // 9),
+    "filters in filters": "$" + '?(@."a"' * 40 + " == 1" + ")" * 40,
+    "subscripts": "$" + "[0]" * (JSON_PATH_CHARS_MAX // 3),
+    "digits": f"$.a == 1{'0' * (JSON_PATH_WRITTEN_CHARS_MAX - 8)}",
+}
 AT_ONCE: dict[str, Callable[[], object]] = {
     "dates of a question: months by years": dates("jan 2001 may 1999 "),
     "dates of a question: ISO": dates("2001-01-01 "),
@@ -321,6 +405,7 @@ AT_ONCE: dict[str, Callable[[], object]] = {
     "a vocabulary": lambda: Vocabulary(_LONG_WORDS),
     "terms a slip away from the longest word that the index is asked for": lambda: stems(one_slip_away(_LONG_WORD)),
     "hits of a small answer of an MCP tool": lambda: hits(_SMALL),
+    **{f"a JSONPath of {name}": lambda text=text: json_paths.read(text) for name, text in _JSON_PATHS.items()},
 }
 
 
@@ -336,3 +421,36 @@ _LONG_WORDS = long_words(WORDS_MAX)
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_what_is_done_at_once_takes_no_longer_than_a_slice_may(name: str):
     assert units(AT_ONCE[name]) < STEP_UNITS_MAX
+
+
+WORK_UNITS_MAX = 5_000  # 2 s: as long may others wait for the thread, once it is their turn
+STOPS_UNITS_MAX = 600  # .24 s: between two looks whether the caller is still there
+
+
+@pytest.mark.parametrize("name", WORKS)
+async def test_work_in_a_thread_is_bounded_and_stops_when_its_caller_leaves(name: str):
+    clock, started = 0, threading.Event()
+
+    def work() -> None:
+        nonlocal clock
+        clock = time.pthread_getcpuclockid(threading.get_ident())
+        started.set()
+        WORKS[name]()
+
+    with ThreadPoolExecutor(1) as threads:
+        loop = asyncio.get_running_loop()
+        before_s = await loop.run_in_executor(threads, time.thread_time)
+        await in_stoppable_thread(threads, work)
+        whole_s = await loop.run_in_executor(threads, time.thread_time) - before_s
+        started.clear()
+        left = asyncio.create_task(in_stoppable_thread(threads, work))
+        await asyncio.to_thread(started.wait)
+        left.cancel()
+        with suppress(asyncio.CancelledError):
+            await left
+        left_s = time.clock_gettime(clock)
+        more_s = await loop.run_in_executor(threads, time.thread_time) - left_s
+
+    assert in_units(whole_s) < WORK_UNITS_MAX
+    assert in_units(more_s) < STOPS_UNITS_MAX
+    assert more_s < whole_s / 2

@@ -22,8 +22,10 @@ from service_runtime.documents import (
     BESIDE_BYTES,
     CONTAINERS_MAX,
     NESTING_MAX,
+    CallerLeftError,
     beside_the_loop,
     check_text,
+    check_wanted,
     parse_json,
     parse_object,
 )
@@ -256,3 +258,47 @@ async def test_large_documents_of_other_tenants_come_between_those_of_one():
 
     assert parsed.index(2) <= 2
     assert len(parsed) == 51
+
+
+async def test_queued_work_of_a_caller_that_left_is_not_begun():
+    released, began = threading.Event(), []
+    first = asyncio.create_task(beside_the_loop(BESIDE_BYTES + 1, released.wait, 30))
+    left = asyncio.create_task(beside_the_loop(BESIDE_BYTES + 1, began.append, "left"))
+    stays = asyncio.create_task(beside_the_loop(BESIDE_BYTES + 1, began.append, "stays"))
+    await asyncio.sleep(0.01)
+    left.cancel()
+    await asyncio.sleep(0.01)
+    released.set()
+    async with asyncio.timeout(30):
+        await asyncio.gather(first, stays)
+
+    assert left.cancelled()
+    assert began == ["stays"]
+
+
+async def test_work_under_way_ends_when_its_caller_leaves_whatever_it_catches():
+    """Others wait for the thread: without an end to the work they would wait for ever."""
+    began, ended = threading.Event(), []
+
+    def work() -> None:
+        try:
+            while True:
+                began.set()
+                with suppress(Exception):
+                    check_wanted()
+        except CallerLeftError:
+            ended.append(True)
+            raise
+
+    left = asyncio.create_task(beside_the_loop(BESIDE_BYTES + 1, work))
+    await asyncio.to_thread(began.wait, 30)
+    left.cancel()
+    with suppress(asyncio.CancelledError):
+        await left
+    async with asyncio.timeout(30):
+        assert await beside_the_loop(BESIDE_BYTES + 1, lambda: list(ended)) == [True]
+
+
+async def test_work_of_a_caller_that_waits_is_not_ended():
+    check_wanted()  # no thread's work
+    assert await beside_the_loop(BESIDE_BYTES + 1, lambda: [check_wanted()]) == [None]
