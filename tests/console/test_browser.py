@@ -277,10 +277,10 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
     page.complaints()
     for number in range(3):
         page.offline(is_offline=True)
-        WebDriverWait(page.driver, 20).until(lambda _: "does not answer" in page.text)
+        WebDriverWait(page.driver, 60).until(lambda _: "does not answer" in page.text)
         page.offline(is_offline=False)
         context.send_message(f"Answer {number}.", context_id)
-        WebDriverWait(page.driver, 20).until(lambda _, said=f"Answer {number}.": said in page.text)
+        WebDriverWait(page.driver, 60).until(lambda _, said=f"Answer {number}.": said in page.text)
     assert page.text.count("Is anybody there?") == 1
     assert all("ERR_INTERNET_DISCONNECTED" in one for one in page.complaints())
 
