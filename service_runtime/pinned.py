@@ -7,11 +7,14 @@ at all. The only file that knows how the HTTP library sends what it sends.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from service_runtime.calls import current_call
 from service_runtime.destinations import Destination
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ _HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # of a response, with the inf
 _FRAMING_BYTES_MAX = 16 * 1024  # around and after the chunks of all responses, beyond what each chunk needs
 _CHUNK_BYTES = 16  # that a chunk needs around it
 _CHUNKS_MAX = 5_000  # of all responses
-_REQUESTS_MAX = 64
+_REQUESTS_MAX = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,46 @@ class Watch:
             raise self.too_much()
 
 
+class Steps:
+    """Lets the conversations of a tenant read on one after the other, with as much of the loop's time for others.
+
+    A tenant may have dozens of conversations at once, each of which would else have as many turns of the loop as a call
+    of somebody else.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by tenant, of those that read
+
+    async def take(self) -> None:
+        """Return when the call's tenant may read what has come."""
+        call = current_call.get()
+        tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
+        loop = asyncio.get_running_loop()
+        if tenant_id in self._waiting:
+            turn = loop.create_future()
+            self._waiting[tenant_id].append(turn)
+            await turn
+        else:
+            self._waiting[tenant_id] = deque()
+            self._taken(tenant_id)
+
+    def _taken(self, tenant_id: str) -> None:
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        # Behind what reads now, and then as long again as that took.
+        loop.call_soon(lambda: loop.call_soon(lambda: loop.call_later(loop.time() - began_s, self._next, tenant_id)))
+
+    def _next(self, tenant_id: str) -> None:
+        waiting = self._waiting[tenant_id]
+        while waiting:
+            turn = waiting.popleft()
+            if not turn.done():  # it may be cancelled
+                turn.set_result(None)
+                self._taken(tenant_id)
+                return
+        del self._waiting[tenant_id]
+
+
 class NotToBeRead(Exception):
     """A response that is not read on."""
 
@@ -116,6 +159,7 @@ def client(
     tls: ssl.SSLContext | None,
     headers: dict[str, str],
     check: Callable[[Response], None],
+    steps: Steps,
     readable: Callable[[Response, AsyncIterator[bytes]], AsyncIterator[bytes]] | None = None,
 ) -> httpx2.AsyncClient:
     """Return a client whose requests go to an address that was checked.
@@ -127,12 +171,13 @@ def client(
         tls: For `https`.
         headers: Of each request.
         check: Looks at the head of an answer to a POST, and raises what the watch returns where it is not to be read.
+        steps: Of all clients that share them, those of a tenant read one after the other.
         readable: Passes on the body of an answer, and raises what the watch returns where it would cost too much to
             read; None: any is passed on.
     """
     import httpx2
 
-    inner = _transport(tls, watch)
+    inner = _transport(tls, watch, steps)
 
     class Pinned(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -202,7 +247,7 @@ def client(
 _METER = "meter"
 
 
-def _transport(tls: ssl.SSLContext | None, watch: Watch) -> httpx2.AsyncHTTPTransport:
+def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: Steps) -> httpx2.AsyncHTTPTransport:
     """Return a transport that reads little at a time, and heads and framing only as far as the limits go."""
     import httpcore2
     import httpx2
@@ -219,6 +264,7 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch) -> httpx2.AsyncHTTPTran
         async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
             is_in_head = self._is_in_head
             data = await self._stream.read(min(max_bytes, _HEAD_READ_BYTES if is_in_head else _READ_BYTES), timeout)
+            await steps.take()
             if is_in_head:
                 self._head_bytes += len(data)
                 self._head_lines += data.count(b"\n")

@@ -23,7 +23,7 @@ from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, LimitExceede
 from service_runtime.destinations import Destinations
 from service_runtime.documents import beside_the_loop, check_containers
 from service_runtime.extras import install
-from service_runtime.pinned import Origin, Response, Watch, broken
+from service_runtime.pinned import Origin, Response, Steps, Watch, broken
 from service_runtime.pinned import client as pinned_client
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class BedrockClient:
     def __init__(self, session: Session, destinations: Destinations, *, endpoint: str) -> None:
         self._session = session
         self._destinations = destinations
+        self._steps = Steps()
         self._endpoint = endpoint.rstrip("/")
         self._tls: ssl.SSLContext | None = None
 
@@ -105,7 +106,9 @@ class BedrockClient:
         watch = Watch(answer_bytes_max=ANSWER_BYTES_MAX, talk_bytes_max=ANSWER_BYTES_MAX)
         check = partial(_check, watch=watch)
         try:
-            async with pinned_client(origin, destination, watch, tls=self._tls, headers=headers, check=check) as http:
+            async with pinned_client(
+                origin, destination, watch, tls=self._tls, headers=headers, check=check, steps=self._steps
+            ) as http:
                 answer = (await http.post(url, content=body)).content
         except Exception as error:
             # Without its cause: that may hold anything that was answered.

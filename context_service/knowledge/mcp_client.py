@@ -25,7 +25,7 @@ from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.destinations import Destination, Destinations
 from service_runtime.documents import beside_the_loop
 from service_runtime.extras import install
-from service_runtime.pinned import Origin, Response, Watch, broken, cause_of
+from service_runtime.pinned import Origin, Response, Steps, Watch, broken, cause_of
 from service_runtime.pinned import client as pinned_client
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ ANSWER_BYTES_MAX = 1024 * 1024  # of one response, as it comes
 CONTAINERS_MAX, VALUES_MAX = 16_384, 50_000
 BLOCKS_MAX = 500
 TOOLS_MAX = 200  # of a server
-_LINES_MAX = 5_000  # of a response of events: a line takes the library 2 us, and may say nothing
+_LINES_MAX = 1_000  # of a response of events: an event of two lines takes the library 100 us, and may say nothing
 _SMALL_BYTES = 8 * 1024  # a message of fewer has as few of anything
 _TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # of all of a conversation
 _PAGES_MAX = 20
@@ -93,6 +93,7 @@ class McpClient:
 
     def __init__(self, destinations: Destinations) -> None:
         self._destinations = destinations
+        self._steps = Steps()
         self._tls: ssl.SSLContext | None = None
 
     async def discover(self, target: Target) -> Discovered:
@@ -168,6 +169,7 @@ class McpClient:
             tls=self._tls,
             headers=headers,
             check=partial(_check, watch=watch),
+            steps=self._steps,
             readable=partial(_readable, watch=watch),
         )
 

@@ -19,7 +19,7 @@ from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
 from service_runtime.destinations import Destinations, check_entries
-from service_runtime.pinned import Watch
+from service_runtime.pinned import Steps, Watch
 from tests.cpu import in_units
 from tests.fakes.mcp_server import Behave, FakeMcp, FakeTool, answering, fake_mcp, flooding, misbehaving, silent
 
@@ -195,6 +195,26 @@ def _repeating(first: bytes, again: bytes) -> Behave:
     return behave
 
 
+async def test_conversations_of_a_tenant_read_one_after_the_other():
+    """Dozens of them at once had dozens of turns of the loop for each of another tenant's call."""
+    steps, taken = Steps(), 0
+
+    async def read() -> None:
+        nonlocal taken
+        for _ in range(20):
+            await steps.take()
+            taken += 1
+
+    readers = [asyncio.ensure_future(read()) for _ in range(50)]
+    for _ in range(20):
+        await asyncio.sleep(0)  # what another call does
+    assert 0 < taken <= 20
+    readers[-1].cancel()  # one that waits holds up nobody behind it
+    async with asyncio.timeout(20):
+        await asyncio.gather(*readers[:-1])
+    assert taken == 49 * 20
+
+
 async def test_a_server_that_ends_each_stream_at_once_is_not_asked_again_for_ever(client: McpClient):
     """The protocol's library takes up an ended stream where it ended, as soon as the server says."""
 
@@ -203,9 +223,9 @@ async def test_a_server_that_ends_each_stream_at_once_is_not_asked_again_for_eve
         await writer.drain()
 
     async with misbehaving(behave) as (url, came), asyncio.timeout(20):
-        with pytest.raises(McpServerFailed, match="64 requests"):
+        with pytest.raises(McpServerFailed, match="32 requests"):
             await client.discover(target(url))
-        assert len(came) <= 64
+        assert len(came) <= 32
 
 
 def _events(body: bytes) -> bytes:
@@ -241,7 +261,7 @@ async def test_a_message_of_a_mebibyte_costs_no_more_than_to_count_it(
         with pytest.raises(McpServerFailed, match=why):
             await client.discover(target(url))
 
-    assert in_units(time.thread_time() - began_s) < 130  # the library with 2,000 texts, and small reads
+    assert in_units(time.thread_time() - began_s) < 200  # the library with 2,000 texts, and small reads
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
