@@ -220,6 +220,9 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "data of a node: 1 MiB, and the change of it": ("entity_service.changes:changed_data",),
     "a request: 4 MiB, 2,000 rows": ("entity_service.servicer:EntityGraphServicer._parsed",),
     "a line of an import: 4 MiB": ("entity_service.transfer_wire:ImportLines.batches",),
+    "a name of a host: looked up by a thread, a bounded number at once for a tenant": (
+        "service_runtime.destinations:_Lookups.resolved",
+    ),
     "`beside_the_loop` itself": (
         "service_runtime.documents:beside_the_loop",
         "service_runtime.documents:in_stoppable_thread",
@@ -269,6 +272,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "data of a node": ("nodes:", "checking"),
     "a request: 4 MiB, 2,000 rows": ("nodes:", "graph", "checking"),
     "a line of an import": ("tests/entity_service",),
+    "a name of a host": ("tests/service_runtime/test_destinations.py",),
     "`beside_the_loop` itself": ("tests/service_runtime/test_documents.py",),
     "a body of protobuf": ("tests/hostile/test_http.py",),
     "a request: 4 MiB, 100,000 fields": ("a_request",),
