@@ -41,7 +41,7 @@ from service_runtime.calls import principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.pages import page_size
-from service_runtime.requests import request_of
+from service_runtime.requests import RESPONSE, request_of, unpacked
 
 Context = Any  # grpc.aio.ServicerContext
 
@@ -92,14 +92,17 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
         """Write a node."""
         write = await self._parsed(write_wire.single_node, request)
-        if request.get_existing and write.nodes[0].external_id is not None:
-            once = request_of("CreateNode", request)
-            node, existed = await self._writes.create_node_unless_there(principal(), write, once)
-            return pb.CreateNodeResponse(node=wire.node(node), existed=existed)
 
-        async def replay(answer: Answer) -> pb.CreateNodeResponse:
+        async def replay(answer: Any) -> pb.CreateNodeResponse:
+            if RESPONSE in answer:  # of a node that was there
+                return pb.CreateNodeResponse.FromString(unpacked(answer[RESPONSE]))
             node = await self._writes.node_of(principal(), write, outcome(write, answer))
             return pb.CreateNodeResponse(node=wire.node(node))
+
+        if request.get_existing and write.nodes[0].external_id is not None:
+            once = request_of("CreateNode", request, response=_existing, replay=replay)
+            node, existed = await self._writes.create_node_unless_there(principal(), write, once)
+            return _existing(node) if existed else pb.CreateNodeResponse(node=wire.node(node))
 
         once = request_of("CreateNode", request, replay=replay)
         return pb.CreateNodeResponse(node=wire.node(await self._writes.create_node(principal(), write, once)))
@@ -350,3 +353,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def _parsed(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
         """Return what `parse` makes of a message; of one that holds large documents, beside the loop."""
         return await beside_the_loop(message.ByteSize(), parse, message, self._limits)
+
+
+def _existing(node: Node) -> pb.CreateNodeResponse:
+    return pb.CreateNodeResponse(node=wire.node(node), existed=True)

@@ -346,24 +346,21 @@ class GraphWrites:
             with suppress(ExternalIdTaken):  # by a call that was faster
                 return await self.create_node(principal, write, request), False
 
-        async def work(transaction: Transaction) -> WrittenRow:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return outcome(write, answer).nodes[0]
+        async def work(transaction: Transaction) -> Node:
+            if request:
+                await self._requests.claim(transaction, request)
             there = (await _standing(transaction, write)).external_ids.get((node.graph_name, node.external_id or ""))
             if there is None:
                 raise _hidden(transaction) or Aborted("the node was deleted meanwhile; try again")
-            answer = _existed(there)
+            rows = await transaction.query(NODE, {"tenant_id": tenant.tenant_id, "id": there.id}, named=False)
+            if not rows:
+                raise NodeNotFound("the node was deleted meanwhile", node_id=there.id)
+            existing = Node._make(rows[0])
             if request:
-                await self._requests.answer(transaction, request, answer)
-            return outcome(write, answer).nodes[0]
+                await self._requests.answer(transaction, request, existing)
+            return existing
 
-        row = await tenant.transaction(work)
-        if not row.existed:
-            return await self._node_as_written(principal, node, row), False
-        rows = await tenant.query(NODE, {"tenant_id": tenant.tenant_id, "id": row.id}, named=False)
-        if not rows:
-            raise NodeNotFound("the node was deleted meanwhile", node_id=row.id)
-        return Node._make(rows[0]), True
+        return await tenant.transaction(work), True
 
     async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
         parameters = {"tenant_id": tenant.tenant_id, "graph_name": node.graph_name, "external_id": node.external_id}
@@ -428,12 +425,6 @@ class GraphWrites:
             agent_id=agent_id,
             context_id=context_id,
         )
-
-
-def _existed(there: StandingNode) -> Answer:
-    """Return the answer to a write of one node that was there."""
-    row = (there.id, there.created_at, there.seq)
-    return {"first_id": None, "at": 0, "seqs": [], "existed_nodes": {"0": row}}
 
 
 async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:

@@ -5,14 +5,14 @@ So an error on its way to the caller is held until the stored answer is looked u
 and checks need no order of their own. Authentication and scopes come before; an error that says that the caller may not
 do this goes out as it is.
 
-The whole response of a write is added to its stored answer after it is written, unless `Request.replay` makes it of
-what the transaction stored. A process that dies in between has answered nobody: then the rules answer the repeat.
+The answer is stored in the transaction of the write (`Requests.answer`). So a repeat gets it also if the process or
+Postgres died right after the commit, and the first caller was told nothing.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any
 
@@ -31,7 +31,7 @@ from contextkeep.errors import (
 )
 from service_runtime.calls import Call, current_call
 from service_runtime.postgres import Database
-from service_runtime.requests import RESPONSE, AnsweredBefore, Request, Requests, unpacked
+from service_runtime.requests import RESPONSE, AnsweredBefore, Request, Requests, is_begun, unpacked
 
 # Errors about state and the clock. Not those about the caller and its rights, a call that is over, or a fault of ours.
 _CODES = frozenset(
@@ -46,6 +46,7 @@ _CODES = frozenset(
         grpc.StatusCode.UNAVAILABLE,
     }
 )
+_FINAL = frozenset({grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.NOT_FOUND})
 
 
 class Replays:
@@ -80,17 +81,14 @@ class Replays:
         assert call is not None and call.principal is not None, "no authenticated call is under way"
         call.acting = None  # whom the call of a tool acts for, its servicer says again
         try:
-            response = await behaviour(request, context)
+            return await behaviour(request, context)
         except Exception as raised:
             response = await self._replayed(call, service, raised)
             if response is None:
                 raise
-        else:
-            if (written := call.idempotent) and written.is_kept and _has_fields(service, written.rpc):
-                await self._requests.keep(self._door(call), written, _kept(response, written.conceals))
+            return response
         finally:
             call.idempotent = None  # that of a tool is not the tool's
-        return response
 
     async def _replayed(self, call: Call, service: str, raised: Exception) -> Message | None:
         """Return the response of the earlier call, or None if there was no such call.
@@ -99,21 +97,25 @@ class Replays:
             RequestIdReused, Erased: see `answer`.
         """
         request = call.idempotent
-        is_answered = any(isinstance(one, AnsweredBefore) for one in leaves(raised))
-        if request is None or not (is_answered or all(map(_may_be_answered, leaves(raised)))):
+        if request is None:
+            return None
+        for error in leaves(raised):
+            if isinstance(error, AnsweredBefore):
+                response = await _response(service, request, error.answer)
+                if response is None:  # only a release that is older than this one has stored it so
+                    raise Aborted("the write is done, but its response was not stored; read it") from raised
+                return response
+        if not all(map(_may_be_answered, leaves(raised))):
             return None
         try:
             stored = await self._requests.stored(self._door(call), request)
         except (RequestIdReused, Erased) as error:
             raise error from raised
         except ContextKeepError:
-            if is_answered:
-                raise
             return None  # the servicer's error is the one to tell
-        response = await _response(service, request, stored)
-        if is_answered and response is None:
-            raise Aborted("the answer to the request was forgotten just now") from raised
-        return response
+        if is_begun(stored) and not all(map(_is_final, leaves(raised))):
+            return None  # a repeat can go on
+        return await _response(service, request, stored)
 
     def _door(self, call: Call) -> Any:
         principal = call.acting or call.principal
@@ -153,19 +155,9 @@ def _may_be_answered(error: BaseException) -> bool:
     return not isinstance(error, RequestIdReused | Erased | HeldBytesExceeded | TooManyCalls)
 
 
-def _kept(response: Any, conceals: Sequence[str]) -> bytes:
-    if conceals:
-        concealing = type(response)()
-        concealing.CopyFrom(response)
-        for name in conceals:
-            *path, last = name.split(".")
-            message = concealing
-            for step in path:
-                message = getattr(message, step)
-            message.ClearField(last)
-        response = concealing
-    serialized: bytes = response.SerializeToString()
-    return serialized
+def _is_final(error: BaseException) -> bool:
+    """Say whether a repeat of the call would get the same error, because what it is about is gone or closed."""
+    return isinstance(error, ContextKeepError) and error.code in _FINAL
 
 
 async def _response(service: str, request: Request, stored: Any) -> Message | None:
@@ -175,11 +167,10 @@ async def _response(service: str, request: Request, stored: Any) -> Message | No
         made = request.replay(stored)
         replayed: Message = await made if inspect.isawaitable(made) else made
         return replayed
-    answers = _answers(service, request.rpc)
     if isinstance(stored, dict) and RESPONSE in stored:
-        response: Message = answers.FromString(unpacked(stored[RESPONSE]))
+        response: Message = _answers(service, request.rpc).FromString(unpacked(stored[RESPONSE]))
         return response
-    return None if _has_fields(service, request.rpc) or not request.is_kept else answers()
+    return None
 
 
 @cache
@@ -187,9 +178,3 @@ def _answers(service: str, rpc: str) -> type[Any]:
     """Return the type of an RPC's responses."""
     method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[rpc]
     return message_factory.GetMessageClass(method.output_type)
-
-
-@cache
-def _has_fields(service: str, rpc: str) -> bool:
-    fields: Iterable[object] = _answers(service, rpc).DESCRIPTOR.fields
-    return bool(list(fields))

@@ -1,9 +1,11 @@
 """Idempotency keys: a repeated write answers as the first time and writes nothing.
 
 Each service has a table `request`. A write claims its id there, in its own transaction: a concurrent twin waits
-on the key until the first is committed or gone. What the row keeps of the answer is either what the request does not
-say again (ids, times, versions), and `Request.replay` makes the response of it; or it is the whole response, which
-`Replays` adds after the write. An erasure leaves the row without an answer, so that the replay is ERASED.
+on the key until the first is committed or gone. The same transaction stores the answer, so a write that is committed
+has one, whatever dies next. The row keeps either the whole response, which `Request.response` renders before the
+commit, or only the values that the request does not repeat (ids, times, versions), of which `Request.replay` makes the
+response: that is cheaper, for hot paths. A write of several transactions stores in the first what it knows then, and
+`complete` stores the rest. An erasure leaves the row without an answer, so that the replay is ERASED.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
@@ -28,7 +30,8 @@ from service_runtime.postgres import Across, Row, Tenant, Transaction
 KEPT = timedelta(hours=24)
 SWEPT_ROWS = 5_000  # of one statement
 FIELD = "request_id"
-RESPONSE = "response"  # the key of an answer with the whole response, as `packed`
+RESPONSE = "response"  # the key of an answer with the whole response, as `unpacked` reads it
+_BEGUN = "begun"  # the key of an answer whose call had more to do after the transaction that stored it
 
 # What an erasure leaves of a row: a repeat finds that there was an answer, and nothing of it.
 ERASED = """answer = '{"erased": true}', fingerprint = '', subject = NULL"""
@@ -36,6 +39,7 @@ ERASED = """answer = '{"erased": true}', fingerprint = '', subject = NULL"""
 _COMPRESSION = 1  # most responses are small
 
 Replay = Callable[[Any], Any | Awaitable[Any]]
+Response = Callable[[Any], "ResponseMessage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +47,17 @@ class Request:
     """A write that must happen once.
 
     Attributes:
-        replay: Makes the response of the stored answer, without the object. None: it is the one that was kept.
-        is_kept: The whole response is kept, which costs another statement: writes on a hot path have a `replay`.
-            If there is neither, the rules answer a repeat by themselves, whatever has become of the object.
-        conceals: Fields of the response that are not kept: secrets, and texts that may be forgotten.
+        response: Renders what a rule did, in the transaction of the write: this response is stored. It leaves out
+            secrets, and texts that may be forgotten. None: only the values are stored that the rule names.
+        replay: Makes the response of the stored answer, without the object. None: it is the stored response. If there
+            is neither, the rules answer a repeat themselves, whatever has become of the object.
     """
 
     request_id: UUID
     rpc: str
     fingerprint: bytes  # sha256 of the request without its id
+    response: Response | None = field(default=None, compare=False, repr=False)
     replay: Replay | None = field(default=None, compare=False, repr=False)
-    is_kept: bool = field(default=False, compare=False)
-    conceals: tuple[str, ...] = field(default=(), compare=False)
 
     def key(self, bounds: str) -> UUID:
         """Return what the table knows the request by: for callers with other bounds it is another request."""
@@ -62,7 +65,15 @@ class Request:
 
 
 class AnsweredBefore(Exception):
-    """The call was answered before, and its whole response is stored. Only `Replays` catches this, and sends it."""
+    """The call was answered before, and its response is stored. `Replays` sends it.
+
+    Attributes:
+        answer: As it is stored.
+    """
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 class RequestMessage(Protocol):
@@ -73,22 +84,22 @@ class RequestMessage(Protocol):
     def SerializeToString(self, *, deterministic: bool) -> bytes: ...  # noqa: D102, N802
 
 
+class ResponseMessage(Protocol):
+    """What is used of a protobuf message that is stored."""
+
+    def SerializeToString(self) -> bytes: ...  # noqa: D102, N802
+
+
 def request_of(
-    rpc: str,
-    message: RequestMessage,
-    *,
-    replay: Replay | None = None,
-    is_kept: bool | None = None,
-    conceals: tuple[str, ...] = (),
+    rpc: str, message: RequestMessage, *, response: Response | None = None, replay: Replay | None = None
 ) -> Request | None:
     """Return the idempotency key of the call of `message`, or None if it carries no request id.
 
     Args:
         rpc: Its name.
         message: Of which nothing changes any more.
+        response: See `Request`.
         replay: See `Request`.
-        is_kept: See `Request`. None: if there is no `replay`.
-        conceals: See `Request`.
 
     Raises:
         InvalidArgument: the id is not a UUID.
@@ -99,9 +110,8 @@ def request_of(
         request_id=parse_id(FIELD, message.request_id),
         rpc=rpc,
         fingerprint=fingerprint(message),
+        response=response,
         replay=replay,
-        is_kept=replay is None if is_kept is None else is_kept,
-        conceals=conceals,
     )
     if call := current_call.get():
         call.idempotent = request
@@ -154,10 +164,9 @@ class Requests:
         self._answer_about = f"""
             UPDATE {schema}.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s
         """  # noqa: S608
-        self._keep = f"""
-            UPDATE {schema}.request SET answer = answer || %s
-            WHERE tenant_id = %s AND request_id = %s AND rpc = %s AND fingerprint = %s
-                AND jsonb_typeof(answer) = 'object' AND NOT answer ? '{RESPONSE}'
+        self._complete = f"""
+            UPDATE {schema}.request SET answer = (answer - '{_BEGUN}') || %s
+            WHERE tenant_id = %s AND request_id = %s AND rpc = %s AND fingerprint = %s AND answer ? '{_BEGUN}'
         """  # noqa: S608
         self._sweep = f"""
             DELETE FROM {schema}.request WHERE ctid = ANY (ARRAY(
@@ -171,12 +180,13 @@ class Requests:
         """Claim the id for this transaction, or return the answer that was given to it before.
 
         Returns:
-            None if the id is ours now (`answer` must follow), else the stored answer.
+            None if the id is ours now (`answer` must follow). Else the stored answer: of a request without a
+            `response`, or of a call that had more to do.
 
         Raises:
             RequestIdReused: it was used with other content or for another RPC.
             Erased: it was answered, and what it was about is erased since.
-            AnsweredBefore: the whole response is stored.
+            AnsweredBefore: its response is stored.
         """
         tenant_id = transaction.tenant_id
         key = (tenant_id, request.key(transaction.bounds))
@@ -186,16 +196,30 @@ class Requests:
         return _answer_of(request, await transaction.query(self._read, key))
 
     async def answer(
-        self, transaction: Transaction, request: Request, answer: object, *, about_id: UUID | None = None
+        self,
+        transaction: Transaction,
+        request: Request,
+        done: object = None,
+        *,
+        about_id: UUID | None = None,
+        known: Mapping[str, object] | None = None,
+        is_whole: bool = True,
     ) -> None:
-        """Store the answer of a claimed id: JSON, not null; an object, if the whole response is added to it.
+        """Store the answer of a claimed id, before the commit.
 
         Args:
             transaction: Which claimed it.
             request: Its id.
-            answer: To store.
+            done: What its `response` renders. If it has none, this is stored as JSON, and is not null.
             about_id: The context, or the scope of a user's memories, with which the answer is erased.
+            known: Values that are stored next to a response.
+            is_whole: False: the call has more to do, and `complete` follows. If it is killed before, a repeat goes on.
         """
+        answer = done
+        if request.response is not None:
+            answer = {**(known or {}), RESPONSE: await _packed(request.response, done)}
+            if not is_whole:
+                answer[_BEGUN] = True
         key = (transaction.tenant_id, request.key(transaction.bounds))
         if about_id is None:
             await transaction.query(self._answer, (Jsonb(answer), *key))
@@ -203,7 +227,7 @@ class Requests:
             await transaction.query(self._answer_about, (Jsonb(answer), about_id, *key))
 
     async def answered(self, tenant: Tenant, request: Request) -> Any:
-        """Return the answer of an id without claiming it, or None: for writes that begin long before their transaction.
+        """Return the answer of an id without claiming it, or None: for calls that go on where a kill ended them.
 
         Raises:
             RequestIdReused, Erased, AnsweredBefore: as `claim`.
@@ -212,7 +236,7 @@ class Requests:
         return _answer_of(request, rows) if rows else None
 
     async def stored(self, tenant: Tenant, request: Request) -> Any:
-        """Return the answer of an id, with the whole response if it was kept; None: it was not answered.
+        """Return the answer of an id as it is stored; None: it was not answered.
 
         Raises:
             RequestIdReused, Erased: as `claim`.
@@ -220,11 +244,12 @@ class Requests:
         rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
         return _stored(request, rows) if rows else None
 
-    async def keep(self, tenant: Tenant, request: Request, response: bytes) -> None:
-        """Add the whole response to the stored answer, if it has none yet."""
-        packed = await beside_the_loop(len(response), _packed, response)
+    async def complete(self, tenant: Tenant, request: Request, done: object) -> None:
+        """Store the response of a call that had more to do, unless a twin was faster."""
+        assert request.response is not None, "its first part is stored"
+        answer = Jsonb({RESPONSE: await _packed(request.response, done)})
         key = (tenant.tenant_id, request.key(tenant.bounds))
-        await tenant.query(self._keep, (Jsonb({RESPONSE: packed}), *key, request.rpc, request.fingerprint))
+        await tenant.query(self._complete, (answer, *key, request.rpc, request.fingerprint))
 
     async def sweep(self, tenant: Tenant) -> tuple[int, bool]:
         """Forget some of what is older than `KEPT`; return how much that was, and whether there may be more."""
@@ -233,19 +258,29 @@ class Requests:
         return count, count == SWEPT_ROWS
 
 
+def is_begun(answer: Any) -> bool:
+    """Say whether the call of a stored answer had more to do."""
+    return isinstance(answer, dict) and _BEGUN in answer
+
+
 def unpacked(packed: str) -> bytes:
     """Return a response as it was serialized."""
     return zlib.decompress(base64.b64decode(packed))
 
 
-def _packed(response: bytes) -> str:
+async def _packed(response: Response, done: Any) -> str:
+    serialized = response(done).SerializeToString()
+    return await beside_the_loop(len(serialized), _compressed, serialized)
+
+
+def _compressed(response: bytes) -> str:
     return base64.b64encode(zlib.compress(response, _COMPRESSION)).decode()
 
 
 def _answer_of(request: Request, rows: list[Row]) -> Any:
     answer = _stored(request, rows)
-    if isinstance(answer, dict) and RESPONSE in answer:
-        raise AnsweredBefore
+    if request.response is not None and not is_begun(answer):
+        raise AnsweredBefore(answer)
     return answer
 
 

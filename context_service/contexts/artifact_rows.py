@@ -18,7 +18,6 @@ from context_service.parts import of_json, to_json
 from context_service.retrieval.passages import Passage, Passages, Scope
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row, Transaction
-from service_runtime.requests import Request
 
 ARTIFACTS_MAX = 10_000  # of a context, with their versions
 ARTIFACTS_OF_TASK_MAX = 500
@@ -124,13 +123,6 @@ SELECT t.task_id, a.place
 FROM context.task t
 LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task_id AND a.is_newest
 WHERE t.tenant_id = %s AND t.context_id = %s AND t.task_id = ANY (%s)
-"""
-
-# The answer goes with the context.
-_ANSWER = """
-UPDATE context.request
-SET answer = jsonb_build_object('artifact_id', %s::text, 'version', %s::integer), about_id = %s
-WHERE tenant_id = %s AND request_id = %s
 """
 
 
@@ -277,11 +269,6 @@ class ArtifactRows:
             if row.place is not None:
                 places.append(row.place)
         return found
-
-    async def answer(self, transaction: Transaction, request: Request, context_id: UUID, written: Artifact) -> None:
-        """Store which version was the answer to a request that is claimed."""
-        key = request.key(transaction.bounds)
-        await transaction.query(_ANSWER, (written.artifact_id, written.version, context_id, transaction.tenant_id, key))
 
 
 def placed(one: PassageText, of: Artifact, *, ordinal: int, numbers: Sequence[int] | None = None) -> Passage:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.contexts.artifact_rows import ARTIFACTS_MAX, ARTIFACTS_OF_TASK_MAX, ArtifactRows
@@ -99,19 +98,14 @@ class Artifacts:
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         size_bytes = await self._check(said)
-        records = records_of([_as_message(said)])
-        if request and (records or not context_id):  # a record, or the task, may be gone since it was answered
-            answer = await self._requests.answered(self._log.of(principal, new_id()), request)
-            if answer:
-                return await self._answered(context_id, task_id, answer, principal)
-        for record_id in records:
+        for record_id in records_of([_as_message(said)]):
             await self._check_record(record_id, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
         await self._log.take_room_for_records(principal.tenant_id, said.parts)
 
-        async def work(transaction: Transaction) -> Artifact | dict[str, Any] | None:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return dict(answer)
+        async def work(transaction: Transaction) -> Artifact | None:
+            if request:
+                await self._requests.claim(transaction, request)
             await self._tasks.going_on(transaction, meant, task_id)
             before = await self._rows.newest(transaction, meant, task_id, said.artifact_id)
             if said.append:
@@ -123,20 +117,10 @@ class Artifacts:
                 transaction, meant, task_id, new, numbers, before=before, created_by=principal.subject
             )
             if written and request:
-                await self._rows.answer(transaction, request, meant, written)
+                await self._requests.answer(transaction, request, written, about_id=meant)
             return written
 
-        made: Artifact | dict[str, Any] = await self._tasks.written(
-            meant, work, principal, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)
-        )
-        return made if isinstance(made, Artifact) else await self._answered(meant, task_id, made, principal)
-
-    async def _answered(
-        self, context_id: UUID | None, task_id: UUID, answer: Mapping[str, Any], principal: Principal
-    ) -> Artifact:
-        return await self.read(
-            context_id, task_id, answer["artifact_id"], version=answer["version"], principal=principal
-        )
+        return await self._tasks.written(meant, work, principal, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX))
 
     async def read(
         self, context_id: UUID | None, task_id: UUID, artifact_id: str, *, version: int, principal: Principal

@@ -50,7 +50,7 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.requests import AnsweredBefore, Request, Requests
 from service_runtime.turns import SLICE_S
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
@@ -472,8 +472,12 @@ class Messaging:
         async def change(transaction: Transaction, _: Context) -> Context:
             return await self._log.close(transaction, context_id)
 
-        closed = await self._changed(context_id, change, principal=principal, request=request)
-        await self._log.close_below(context_id, principal=principal)  # a kill in front of it: the next call does it
+        try:
+            closed = await self._changed(context_id, change, principal=principal, request=request)
+        except AnsweredBefore:  # by a call that was killed before it came to this, perhaps
+            await self._log.close_below(context_id, principal=principal)
+            raise
+        await self._log.close_below(context_id, principal=principal)
         return closed
 
     async def _changed(
@@ -484,16 +488,15 @@ class Messaging:
         principal: Principal,
         request: Request | None,
     ) -> Context:
-        """Change a header, once, and return it; asked again, as it is now."""
+        """Change a header, once, and return it."""
 
         async def work(transaction: Transaction) -> Context:
-            again = request and await self._requests.claim(transaction, request)
+            if request:
+                await self._requests.claim(transaction, request)
             context = await self._locked(transaction, context_id)
-            if again:
-                return context
             changed = await change(transaction, context)
             if request:
-                await self._requests.answer(transaction, request, {"changed": True}, about_id=context_id)
+                await self._requests.answer(transaction, request, changed, about_id=context_id)
             return changed
 
         async with self._order.turn((principal.tenant_id, context_id)):

@@ -18,7 +18,6 @@ from context_service.parts import of_json, to_json
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Transaction
-from service_runtime.requests import Request
 
 TASKS_MAX = 10_000  # of a context
 
@@ -133,12 +132,6 @@ ORDER BY task_id
 FOR SHARE
 """
 
-# The answer goes with the context: the id of the task is in it.
-_ANSWER = """
-UPDATE context.request SET answer = jsonb_build_object('task_id', %s::uuid), about_id = %s
-WHERE tenant_id = %s AND request_id = %s
-"""
-
 
 class TaskRows:
     """The tasks of contexts.
@@ -240,11 +233,6 @@ class TaskRows:
         """Return the states of those tasks that the context has, which stay so until the transaction ends."""
         rows = await transaction.query(_HOLD, (transaction.tenant_id, context_id, list(task_ids)))
         return {row.task_id: TaskState(row.state) for row in rows}
-
-    async def answer(self, transaction: Transaction, request: Request, context_id: UUID, task_id: UUID) -> None:
-        """Store which task was the answer to a request that is claimed."""
-        key = request.key(transaction.bounds)
-        await transaction.query(_ANSWER, (task_id, context_id, transaction.tenant_id, key))
 
 
 def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, said: TaskInput) -> dict[str, Any]:

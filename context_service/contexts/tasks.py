@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from context_service.contexts.checks import MessageChecks, check_references, size_of
@@ -77,23 +77,20 @@ class Tasks:
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         await self._check(said)
-        if answer := await self._answered(request, said, principal):
-            return await self._read(context_id, UUID(answer["task_id"]), principal)
         await self._check_records(said, principal)
         said = replace(said, state=said.state or TaskState.SUBMITTED)
 
-        async def work(transaction: Transaction) -> Task | UUID | None:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["task_id"])
+        async def work(transaction: Transaction) -> Task | None:
+            if request:
+                await self._requests.claim(transaction, request)
             if said.reference_task_ids:
                 await self._references.check(transaction, context_id, said.reference_task_ids)
             task = await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
             if task and request:
-                await self._rows.answer(transaction, request, context_id, task.task_id)
+                await self._requests.answer(transaction, request, task, about_id=context_id)
             return task
 
-        made: Task | UUID = await self.written(context_id, work, principal, refused=_too_many)
-        return made if isinstance(made, Task) else await self._read(context_id, made, principal)
+        return await self.written(context_id, work, principal, refused=_too_many)
 
     async def update(
         self,
@@ -226,24 +223,20 @@ class Tasks:
         request: Request | None,
     ) -> Task:
         """Change a task that is locked, to what `changed` makes of it and of what is said; None: it stays as it is."""
-        if await self._answered(request, said, principal, asks=not context_id):
-            meant = context_id or await self._references.context_of(task_id, principal=principal)
-            return await self._read(meant, task_id, principal)
         await self._check_records(said, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
 
-        async def work(transaction: Transaction) -> Task | UUID | None:
-            if request and await self._requests.claim(transaction, request):
-                return task_id
+        async def work(transaction: Transaction) -> Task | None:
+            if request:
+                await self._requests.claim(transaction, request)
             task: Task | None = await self._locked(transaction, meant, task_id)
             if task and (shall_be := changed(task)) is not None:
                 task = await self._rows.update(transaction, meant, task_id, shall_be, is_status=is_status)
             if task and request:
-                await self._rows.answer(transaction, request, meant, task_id)
+                await self._requests.answer(transaction, request, task, about_id=meant)
             return task
 
-        written: Task | UUID = await self.written(meant, work, principal, refused=_too_many)
-        return written if isinstance(written, Task) else await self._read(meant, task_id, principal)
+        return await self.written(meant, work, principal, refused=_too_many)
 
     async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
         """Keep a task from changing until the transaction ends, and refuse one that has ended.
@@ -309,18 +302,6 @@ class Tasks:
         for task in found:
             return task
         raise task_not_found(task_id)
-
-    async def _answered(
-        self, request: Request | None, said: TaskInput, principal: Principal, *, asks: bool = False
-    ) -> Any:
-        """Return the answer to a request that comes again, where what it names may be gone since: a record, or a task.
-
-        Raises:
-            RequestIdReused: it was another one.
-        """
-        if request is None or not (asks or (said.message and records_of([said.message]))):
-            return None  # whoever claims it will know
-        return await self._requests.answered(self._log.of(principal, new_id()), request)
 
     async def _check_records(self, said: TaskInput, principal: Principal) -> None:
         for record_id in records_of([said.message] if said.message else []):

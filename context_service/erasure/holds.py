@@ -5,10 +5,9 @@ Deletes look for them by a function of the owner (`context.holds_of`), so one ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from contextkeep.errors import ContextNotFound, HoldNotFound, InvalidArgument, LimitExceeded, PermissionDenied
@@ -106,8 +105,6 @@ class Holds:
         check_text("subject", subject, chars_max=USER_ID_CHARS_MAX)
         check_text("reason", reason, chars_max=REASON_CHARS_MAX, required=True)
         door = self._database.of(principal)
-        if request:
-            await self._requests.answered(door, request)
         if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
             raise ContextNotFound("there is no such context", context_id=context_id)
         named = {
@@ -119,10 +116,9 @@ class Holds:
             "by": principal.subject,
         }
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                kept: Mapping[str, Any] = answer
-                return kept
+        async def work(transaction: Transaction) -> Hold:
+            if request:
+                await self._requests.claim(transaction, request)
             await transaction.query(_COUNTING, (transaction.tenant_id,))
             (counted,) = await transaction.query(_COUNT, (transaction.tenant_id,))
             if counted.holds >= HOLDS_MAX:
@@ -133,24 +129,12 @@ class Holds:
                     value=counted.holds + 1,
                 )
             (row,) = await transaction.query(_PUT, named)
-            put = {
-                "hold_id": str(row.hold_id),
-                "created_at": row.created_at.isoformat(),
-                "created_by": row.created_by,
-            }
+            hold = _hold(row)
             if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+                await self._requests.answer(transaction, request, hold)
+            return hold
 
-        put = await door.transaction(work)
-        return Hold(
-            hold_id=UUID(put["hold_id"]),
-            subject=subject,
-            context_id=context_id,
-            reason=reason,
-            created_at=datetime.fromisoformat(put["created_at"]),
-            created_by=put["created_by"],
-        )
+        return await door.transaction(work)
 
     async def release(self, hold_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Take a hold away.
@@ -163,12 +147,12 @@ class Holds:
         check_unbound(principal)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             if not await transaction.query(_DELETE, (transaction.tenant_id, hold_id)):
                 raise HoldNotFound("there is no such hold", hold_id=hold_id)
             if request:
-                await self._requests.answer(transaction, request, {"released": True})
+                await self._requests.answer(transaction, request)
 
         await self._database.of(principal).transaction(work)
 

@@ -112,10 +112,9 @@ class Agents:
         _check_bounds(principal)
         self._check(said)
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                kept: Mapping[str, Any] = answer
-                return kept
+        async def work(transaction: Transaction) -> Agent:
+            if request:
+                await self._requests.claim(transaction, request)
             if said.template_id and not await self._rows.lock_template(transaction, said.template_id):
                 raise _no_template(said.template_id, field=self._field("template_id"))
             row, count = await self._rows.put(
@@ -127,29 +126,22 @@ class Agents:
                 by=principal.subject,
             )
             self._check_count(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
-            # What is told from the request again is not kept twice.
-            put = {
-                "version": row.version,
-                "created_at": row.created_at.isoformat(),
-                "updated_at": row.updated_at.isoformat(),
-                "updated_by": row.updated_by,
-            }
+            agent = Agent(
+                said=said,
+                template=None,
+                version=row.version,
+                created_at=row.created_at,
+                updated_at=row.updated_at,
+                updated_by=row.updated_by,
+            )
             if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+                await self._requests.answer(transaction, request, agent)
+            return agent
 
         try:
-            put = await self._database.of(principal).transaction(work)
+            return await self._database.of(principal).transaction(work)
         finally:  # of a commit that nobody heard of, too
             self.changes += 1
-        return Agent(
-            said=said,
-            template=None,
-            version=put["version"],
-            created_at=datetime.fromisoformat(put["created_at"]),
-            updated_at=datetime.fromisoformat(put["updated_at"]),
-            updated_by=put["updated_by"],
-        )
 
     async def find(self, agent_id: str, *, principal: Principal) -> Agent | None:
         """Return an agent, and its template; None: there is none that the caller may name."""
@@ -202,8 +194,8 @@ class Agents:
         self._check_id(agent_id)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             if self._is_template:
                 await self._rows.lock_template(transaction, agent_id)
                 if await self._rows.is_in_use(transaction, agent_id):
@@ -211,7 +203,7 @@ class Agents:
             if not await self._rows.delete(transaction, agent_id):
                 raise self._not_found(agent_id)
             if request:
-                await self._requests.answer(transaction, request, {"deleted": True})
+                await self._requests.answer(transaction, request)
 
         try:
             await self._database.of(principal).transaction(work)

@@ -164,7 +164,8 @@ class AskedPages:
         """Return the newest version of a page, with all that it says; None: the user has none of this id."""
         principal = principal.without_admin()
         rows = PageRows(self._database, self._passages)
-        return await rows.read(PageName(page_id=page_id, slug=""), version=0, principal=principal)
+        name = PageName(page_id=page_id, slug="")
+        return await rows.read(self._database.of(principal), name, version=0, principal=principal)
 
     async def _ranked(
         self, text: str, *, wanted: Callable[[MatchedRow], bool], limit: int, principal: Principal

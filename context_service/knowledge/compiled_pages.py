@@ -37,7 +37,7 @@ class CompiledPages:
         Raises:
             CompiledPageNotFound: it sees no such page.
         """
-        page = await self._rows.read(principal, page_id)
+        page = await self._rows.read(self._database.of(principal), page_id)
         if page is None:
             raise _not_found()
         return page
@@ -76,19 +76,21 @@ class CompiledPages:
         """
         said.check()
 
-        async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+        async def work(transaction: Transaction) -> KeptFacet | None:
+            if request:
+                await self._requests.claim(transaction, request)
             page = await self._rows.lock(transaction, page_id)
             if page is None:
                 raise _not_found()
             check_count(await self._rows.put(transaction, page, said, by=principal.subject))
+            read = await self._rows.read(transaction, page_id)
+            facets = read.facets if read else ()
+            put = next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)
             if request:
-                await self._requests.answer(transaction, request, {"put": True})
+                await self._requests.answer(transaction, request, put)
+            return put
 
-        await self._database.of(principal).transaction(work)
-        page = await self.read(page_id, principal=principal)
-        return next((one for one in page.facets if one.compile_id is None and one.slug == said.slug), None)
+        return await self._database.of(principal).transaction(work)
 
 
 def _not_found() -> CompiledPageNotFound:

@@ -564,10 +564,9 @@ class CompiledRows:
 
     # Reading
 
-    async def read(self, principal: Principal, page_id: UUID) -> KeptPage | None:
+    async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
         """Return a page with the facets that the caller may see; None: it sees no such page."""
-        door = self._database.of(principal)
-        named = {"tenant_id": principal.tenant_id, "page_id": page_id}
+        named = {"tenant_id": door.tenant_id, "page_id": page_id}
         rows = await door.query(_READ, named)
         if not rows:
             return None

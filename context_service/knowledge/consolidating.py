@@ -7,16 +7,15 @@ does it if it is the same: what the caller saw is what happens.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 import orjson
 
 from context_service.knowledge.checks import check_runs
 from context_service.knowledge.memories import Memories
-from context_service.knowledge.memory_rows import MemoryRows
+from context_service.knowledge.memory_rows import MemoryRows, scope_of
 from context_service.knowledge.memory_texts import statement_of
 from context_service.knowledge.model import SOURCES_MAX, Memory, MemoryInput, MemoryKind, MemorySource
 from contextkeep.errors import InvalidArgument, PlanOutdated
@@ -142,8 +141,8 @@ class Consolidating:
             raise InvalidArgument("a dry run first: its plan is what is applied", field="plan")
 
         async def work(transaction: Transaction) -> Consolidated:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return _told_again(answer)
+            if request:
+                await self._requests.claim(transaction, request)
             # Turns in one order, of all that the plan is about: then it is made again, and nobody changes it.
             before = await self._plan(transaction, runs, principal)
             whose = {
@@ -159,8 +158,8 @@ class Consolidating:
                 await self._merge(transaction, kept, merged)
             done = plan.told([await self._promote(transaction, one, principal) for one in plan.lessons])
             if request:
-                request_key = request.key(transaction.bounds)
-                await self._rows.answer(transaction, principal.user_id, request_key, _answer(done))
+                about_id = scope_of(transaction.tenant_id, principal.user_id).id
+                await self._requests.answer(transaction, request, done, about_id=about_id)
             return done
 
         return await self._database.of(principal).transaction(work)
@@ -221,25 +220,3 @@ class Consolidating:
 def sources_of(memories: Sequence[Memory]) -> list[MemorySource]:
     """Return the sources of memories, each once, in the order of these; `SOURCES_MAX` at most."""
     return list(dict.fromkeys(source for one in memories for source in one.sources))[:SOURCES_MAX]
-
-
-def _answer(done: Consolidated) -> dict[str, Any]:
-    """Return what is kept of an answer: ids, and no text, which may be forgotten."""
-    return {
-        "plan": done.plan,
-        "merged": [[str(one.memory_id), [*map(str, one.merged_ids)]] for one in done.merged],
-        "promoted": [[str(one.memory_id), [*map(str, one.experience_ids)]] for one in done.promoted],
-        "has_more": done.has_more,
-    }
-
-
-def _told_again(answer: Mapping[str, Any]) -> Consolidated:
-    return Consolidated(
-        plan=answer["plan"],
-        merged=[Merged(memory_id=UUID(one), merged_ids=[*map(UUID, others)]) for one, others in answer["merged"]],
-        promoted=[
-            Promoted(memory_id=UUID(one), experience_ids=[*map(UUID, others)]) for one, others in answer["promoted"]
-        ],
-        has_more=answer["has_more"],
-        is_applied=True,
-    )

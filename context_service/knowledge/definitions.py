@@ -85,9 +85,9 @@ class Definitions:
         check_name(name)
         await self.compiled(rules, principal=principal)
 
-        async def work(transaction: Transaction) -> Definition | int:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["version"])
+        async def work(transaction: Transaction) -> Definition:
+            if request:
+                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             newest = await self._rows.newest(transaction, name)
             if newest and newest.rules == rules and newest.state is not DefinitionState.RETIRED:
@@ -97,10 +97,10 @@ class Definitions:
                 put, count = await self._rows.put(transaction, name, rules, version=version, by=principal.subject)
                 at_most("definitions", count, DEFINITIONS_MAX)
             if request:
-                await self._requests.answer(transaction, request, {"version": put.version})
+                await self._requests.answer(transaction, request, put)
             return put
 
-        return await self._as_answered(name, await self._database.of(principal).transaction(work), principal)
+        return await self._database.of(principal).transaction(work)
 
     async def approve(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
         """Have pages made by a version.
@@ -115,24 +115,22 @@ class Definitions:
         _check_unbound(principal)
         check_name(name)
         _check_version(version, required=True)
-        if request and (answer := await self._requests.answered(self._database.of(principal), request)):
-            return await self._as_answered(name, int(answer["version"]), principal)
         await self.get(name, version, principal=principal)
         # Before it is approved: what changes from then on is not missed.
         await self._graph.start_changes()
 
-        async def work(transaction: Transaction) -> Definition | int:
-            if request and await self._requests.claim(transaction, request):
-                return version
+        async def work(transaction: Transaction) -> Definition:
+            if request:
+                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             approved = await self._rows.approve(transaction, name, version, by=principal.subject)
             if approved is None:
                 raise no_definition(name)
             if request:
-                await self._requests.answer(transaction, request, {"version": version})
+                await self._requests.answer(transaction, request, approved)
             return approved
 
-        return await self._as_answered(name, await self._database.of(principal).transaction(work), principal)
+        return await self._database.of(principal).transaction(work)
 
     async def retire(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
         """End a version; 0: the one that is approved.
@@ -146,18 +144,18 @@ class Definitions:
         check_name(name)
         _check_version(version)
 
-        async def work(transaction: Transaction) -> Definition | int:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["version"])
+        async def work(transaction: Transaction) -> Definition:
+            if request:
+                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             retired = await self._rows.retire(transaction, name, version)
             if retired is None:
                 raise no_definition(name)
             if request:
-                await self._requests.answer(transaction, request, {"version": retired.version})
+                await self._requests.answer(transaction, request, retired)
             return retired
 
-        return await self._as_answered(name, await self._database.of(principal).transaction(work), principal)
+        return await self._database.of(principal).transaction(work)
 
     async def get(self, name: str, version: int, *, principal: Principal) -> Definition:
         """Return a version; 0: the one that is approved, else the newest.
@@ -216,10 +214,6 @@ class Definitions:
         check_rules(rules, self._limits)
         async with self._pool.turn(principal):
             return await self._pool.run(partial(compile_definition, rules))
-
-    async def _as_answered(self, name: str, done: Definition | int, principal: Principal) -> Definition:
-        """Return what a call did; of one that was repeated, the version that it was about, as it is now."""
-        return done if isinstance(done, Definition) else await self.get(name, done, principal=principal)
 
 
 def no_definition(name: str) -> DefinitionNotFound:

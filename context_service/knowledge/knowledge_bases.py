@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from context_service.knowledge.base_rows import BaseRows
@@ -85,10 +83,9 @@ class KnowledgeBases:
                 "the operator of the service does not let the tenant name this knowledge base of Amazon Bedrock"
             )
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                kept: Mapping[str, Any] = answer
-                return kept
+        async def work(transaction: Transaction) -> Base:
+            if request:
+                await self._requests.claim(transaction, request)
             base, count = await self._rows.put(transaction, said, by=principal.subject)
             if base.said.walls != said.walls:
                 raise InvalidArgument(
@@ -99,22 +96,11 @@ class KnowledgeBases:
                     "where the documents of a knowledge base are never changes", field="knowledge_base.bedrock"
                 )
             check_count("knowledge_bases", count, BASES_MAX)
-            put = _kept(base)
             if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+                await self._requests.answer(transaction, request, base)
+            return base
 
-        put = await self._database.of(principal).transaction(work)
-        return Base(
-            base_id=UUID(put["base_id"]),
-            said=said,
-            document_count=put["document_count"],
-            size_bytes=put["size_bytes"],
-            version=put["version"],
-            created_at=datetime.fromisoformat(put["created_at"]),
-            updated_at=datetime.fromisoformat(put["updated_at"]),
-            updated_by=put["updated_by"],
-        )
+        return await self._database.of(principal).transaction(work)
 
     async def get(self, name: str, *, principal: Principal) -> Base:
         """Return a base, and how far its documents are.
@@ -157,12 +143,12 @@ class KnowledgeBases:
         check_name("name", name)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             base = await self._locked(transaction, principal, name)
             await self._rows.delete(transaction, base.base_id)
             if request:
-                await self._requests.answer(transaction, request, {"deleted": True})
+                await self._requests.answer(transaction, request)
 
         await self._database.of(principal).transaction(work)
 
@@ -180,8 +166,8 @@ class KnowledgeBases:
         said.check()
 
         async def work(transaction: Transaction) -> Document:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return _added(answer, name, said)
+            if request:
+                await self._requests.claim(transaction, request)
             base = await self._locked(transaction, principal, name)
             if base.said.bedrock:
                 raise InvalidArgument("the documents of this one are in Amazon Bedrock", field="knowledge_base")
@@ -193,7 +179,7 @@ class KnowledgeBases:
             whole = await self._of_record(transaction, base, said)
             document = await self._documents.add(transaction, base, whole, by=principal.subject)
             if request:
-                await self._requests.answer(transaction, request, _kept_of(document))
+                await self._requests.answer(transaction, request, document)
             return document
 
         return await self._database.of(principal).transaction(work)
@@ -229,15 +215,15 @@ class KnowledgeBases:
         check_name("knowledge_base", name)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             base = await self._locked(transaction, principal, name)
             size_bytes = await self._documents.remove(transaction, base, document_id)
             if size_bytes is None:
                 raise DocumentNotFound("the knowledge base has no such document", document_id=document_id)
             await self._rows.counted(transaction, base.base_id, more=-1, more_bytes=-size_bytes)
             if request:
-                await self._requests.answer(transaction, request, {"removed": True})
+                await self._requests.answer(transaction, request)
 
         await self._database.of(principal).transaction(work)
 
@@ -269,47 +255,3 @@ def _check_unbound(principal: Principal) -> None:
 
 def _no_base(name: str) -> KnowledgeBaseNotFound:
     return KnowledgeBaseNotFound("there is no such knowledge base", name=name)
-
-
-def _kept(base: Base) -> dict[str, Any]:
-    """Return what of an answer is not told from the request again."""
-    return {
-        "base_id": str(base.base_id),
-        "document_count": base.document_count,
-        "size_bytes": base.size_bytes,
-        "version": base.version,
-        "created_at": base.created_at.isoformat(),
-        "updated_at": base.updated_at.isoformat(),
-        "updated_by": base.updated_by,
-    }
-
-
-def _kept_of(document: Document) -> dict[str, Any]:
-    return {
-        "document_id": str(document.document_id),
-        "name": document.name,
-        "content_type": document.content_type,
-        "created_by": document.created_by,
-        "created_at": document.created_at.isoformat(),
-    }
-
-
-def _added(kept: Mapping[str, Any], base: str, said: DocumentInput) -> Document:
-    """Return a document as it was when it was added."""
-    created_at = datetime.fromisoformat(kept["created_at"])
-    return Document(
-        document_id=UUID(kept["document_id"]),
-        base=base,
-        name=kept["name"],
-        uri=said.uri,
-        content_type=kept["content_type"],
-        size_bytes=len(said.data or b""),
-        record_id=said.record_id,
-        state=DocumentState.QUEUED,
-        error="",
-        passage_count=0,
-        is_cut=False,
-        created_by=kept["created_by"],
-        created_at=created_at,
-        updated_at=created_at,
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -146,10 +146,9 @@ class McpServers:
         _check_bounds(principal)
         self._check(said, secret, clears_secret)
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                kept: Mapping[str, Any] = answer
-                return kept
+        async def work(transaction: Transaction) -> Server:
+            if request:
+                await self._requests.claim(transaction, request)
             before = await self._rows.lock(transaction, said.server_id)
             kept_secret = None if clears_secret or before is None else before.secret
             if secret:
@@ -169,13 +168,13 @@ class McpServers:
                 by=principal.subject,
             )
             _check_count("MCP servers", count, SERVERS_MAX)
-            put = _json(_server(row))
+            put = _server(row)
             if request:
                 await self._requests.answer(transaction, request, put)
             return put
 
         try:
-            return _from_json(await self._database.of(principal).transaction(work))
+            return await self._database.of(principal).transaction(work)
         finally:  # of a commit that nobody heard of, too
             self.changes += 1
 
@@ -205,12 +204,12 @@ class McpServers:
         _check_id(server_id)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             if not await self._rows.delete(transaction, server_id):
                 raise _no_server(server_id)
             if request:
-                await self._requests.answer(transaction, request, {"deleted": True})
+                await self._requests.answer(transaction, request)
 
         try:
             await self._database.of(principal).transaction(work)
@@ -294,9 +293,9 @@ class McpServers:
                 nesting_max=_ARGUMENTS_NESTING_MAX,
             )
 
-        async def work(transaction: Transaction) -> Row:
-            if request and await self._requests.claim(transaction, request):
-                return await self._known(transaction, said.server_id, said.tool_name)
+        async def work(transaction: Transaction) -> Tool:
+            if request:
+                await self._requests.claim(transaction, request)
             row = await self._rows.lock_tool(transaction, said.server_id, said.tool_name)
             if row is None or row.is_gone:
                 raise _no_tool(said.server_id, said.tool_name)
@@ -322,12 +321,13 @@ class McpServers:
                 arguments=orjson.dumps(arguments).decode(),
             )
             _check_count("approved MCP tools", count, APPROVED_MAX)
+            approved = _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
             if request:
-                await self._requests.answer(transaction, request, {"approved": True})
-            return await self._rows.tool(transaction, said.server_id, said.tool_name)
+                await self._requests.answer(transaction, request, approved)
+            return approved
 
         try:
-            return _tool(await self._database.of(principal).transaction(work))
+            return await self._database.of(principal).transaction(work)
         finally:
             self.changes += 1
 
@@ -343,18 +343,19 @@ class McpServers:
         _check_bounds(principal)
         _check_tool(server_id, tool_name)
 
-        async def work(transaction: Transaction) -> Row:
-            if request and await self._requests.claim(transaction, request):
-                return await self._known(transaction, server_id, tool_name)
+        async def work(transaction: Transaction) -> Tool:
+            if request:
+                await self._requests.claim(transaction, request)
             if await self._rows.lock_tool(transaction, server_id, tool_name) is None:
                 raise _no_tool(server_id, tool_name)
             await self._rows.unapprove(transaction, server_id, tool_name)
+            unapproved = _tool(await self._rows.tool(transaction, server_id, tool_name))
             if request:
-                await self._requests.answer(transaction, request, {"unapproved": True})
-            return await self._rows.tool(transaction, server_id, tool_name)
+                await self._requests.answer(transaction, request, unapproved)
+            return unapproved
 
         try:
-            return _tool(await self._database.of(principal).transaction(work))
+            return await self._database.of(principal).transaction(work)
         finally:
             self.changes += 1
 
@@ -378,12 +379,6 @@ class McpServers:
         target = self._target(row.url, row.secret, row.protocol, principal.tenant_id, row.server_id)
         arguments = filled(orjson.loads(tool.arguments), question=question, limit=limit)
         return tool, await self._client.call(target, tool.definition, arguments)
-
-    async def _known(self, transaction: Transaction, server_id: str, tool_name: str) -> Row:
-        row = await self._rows.lock_tool(transaction, server_id, tool_name)
-        if row is None:
-            raise _no_tool(server_id, tool_name)
-        return row
 
     def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> Target:
         shown = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
@@ -494,19 +489,6 @@ def _server(row: Row) -> Server:
         updated_by=row.updated_by,
         discovered_at=row.discovered_at,
     )
-
-
-_TIMES = ("created_at", "updated_at", "discovered_at")
-
-
-def _json(server: Server) -> dict[str, Any]:
-    said = {name: getattr(server, name) for name in Server.__dataclass_fields__}
-    return {**said, **{name: said[name] and said[name].isoformat() for name in _TIMES}}
-
-
-def _from_json(said: Mapping[str, Any]) -> Server:
-    """Return the server that `_json` gave."""
-    return Server(**{**said, **{name: said[name] and datetime.fromisoformat(said[name]) for name in _TIMES}})
 
 
 def _tool(row: Row) -> Tool:

@@ -68,14 +68,15 @@ class Memories:
         said = within_bounds(said, principal)
         kept, found = await self.made(said, principal=principal)
 
-        async def work(transaction: Transaction) -> UUID:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["memory_id"])
+        async def work(transaction: Transaction) -> Memory:
+            if request and (answer := await self._requests.claim(transaction, request)):  # of a call of ours
+                return await self._of_transaction(transaction, UUID(answer["memory_id"]), principal)
             await self.insert(transaction, kept, found)
-            await self._answer(transaction, principal, request, {"memory_id": str(kept.memory_id)})
-            return kept.memory_id
+            memory = await self._of_transaction(transaction, kept.memory_id, principal)
+            await self._answer(transaction, principal, request, memory)
+            return memory
 
-        return await self._read(await self._database.of(principal).transaction(work), principal)
+        return await self._database.of(principal).transaction(work)
 
     async def update(
         self,
@@ -101,11 +102,10 @@ class Memories:
             raise InvalidArgument("update_mask names no field", field="update_mask")
         if expected_version < 0:
             raise InvalidArgument("expected_version is negative", field="expected_version")
-        door = self._database.of(principal)
 
-        async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+        async def work(transaction: Transaction) -> Memory:
+            if request:
+                await self._requests.claim(transaction, request)
             memory = await self._in_turn(transaction, memory_id, principal)
             if expected_version not in (0, memory.version):
                 raise VersionConflict(
@@ -124,10 +124,11 @@ class Memories:
             await self._put_passages(
                 transaction, kept, found, seq=memory.seq, happened_at=changed.happened_at or memory.happened_at
             )
-            await self._answer(transaction, principal, request, {"memory_id": str(memory_id)})
+            corrected = await self._of_transaction(transaction, memory_id, principal)
+            await self._answer(transaction, principal, request, corrected)
+            return corrected
 
-        await door.transaction(work)
-        return await self._read(memory_id, principal)
+        return await self._database.of(principal).transaction(work)
 
     async def forget(self, memory_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Remove a memory, with all that finds it.
@@ -138,11 +139,11 @@ class Memories:
         """
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             memory = await self._in_turn(transaction, memory_id, principal)
             await self.remove(transaction, memory)
-            await self._answer(transaction, principal, request, {"memory_id": str(memory_id)})
+            await self._answer(transaction, principal, request, memory)
 
         await self._database.of(principal).transaction(work)
 
@@ -246,17 +247,17 @@ class Memories:
         return found
 
     async def _answer(
-        self, transaction: Transaction, principal: Principal, request: Request | None, answer: object
+        self, transaction: Transaction, principal: Principal, request: Request | None, memory: Memory
     ) -> None:
         if request:
-            await self._rows.answer(transaction, principal.user_id, request.key(transaction.bounds), answer)
-
-    async def _read(self, memory_id: UUID, principal: Principal) -> Memory:
-        door = self._database.of(principal)
-        found = (await self._rows.read(door, principal.user_id, [memory_id])).get(memory_id)
-        if found is None:
-            raise not_found(memory_id)
-        return found
+            known = {"memory_id": str(memory.memory_id)}
+            await self._requests.answer(
+                transaction,
+                request,
+                memory if request.response else known,
+                about_id=scope_of(transaction.tenant_id, principal.user_id).id,  # it goes with the user's memories
+                known=known,
+            )
 
 
 def not_found(memory_id: UUID) -> MemoryNotFound:

@@ -202,7 +202,6 @@ WHERE m.tenant_id = %(tenant_id)s AND m.owner_user_id = %(owner_user_id)s AND m.
     AND m.statement_sha256 = ANY (%(statements)s)
 """
 
-_ANSWER = "UPDATE context.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s"
 # The answer to a correction has the text as it was then, which the repeat does not say again.
 _FORGET_ANSWERS = f"""
 UPDATE context.request SET {ERASED}
@@ -346,11 +345,6 @@ class MemoryRows:
         """Return which statements are observed: app, agent bundle and statement of each."""
         rows = await door.query(_OBSERVED, {**self._of(door, user_id), "statements": list(statements)})
         return {(row.app_id, row.agent_bundle_id, bytes(row.statement_sha256)) for row in rows}
-
-    async def answer(self, transaction: Transaction, user_id: str, request_key: UUID, answer: object) -> None:
-        """Store the answer of a claimed request; it goes with the user's memories."""
-        scope_id = scope_of(transaction.tenant_id, user_id).id
-        await transaction.query(_ANSWER, (Jsonb(answer), scope_id, transaction.tenant_id, request_key))
 
     async def forget_answers(self, transaction: Transaction, user_id: str, memory_id: UUID) -> None:
         """Forget the answers that have texts of a memory."""

@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import orjson
-from psycopg.types.json import Jsonb
 
 from context_service.knowledge.page import (
     VERSIONS_BYTES_MAX,
@@ -32,8 +31,7 @@ from context_service.retrieval.terms import masks
 from contextkeep.errors import MemoryNotFound
 from service_runtime.auth import Principal
 from service_runtime.documents import utf8_bytes
-from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.requests import Request
+from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 KIND = "page"  # of their passages
 
@@ -194,7 +192,6 @@ DELETE FROM context.wiki_page_version WHERE tenant_id = %(tenant_id)s AND page_i
 """
 
 # The answer goes with the user's pages.
-_ANSWER = "UPDATE context.request SET answer = %s, about_id = %s WHERE tenant_id = %s AND request_id = %s"
 
 _FIRST = UUID(int=0)
 _REASONS_MAX = 5  # of a kind
@@ -377,9 +374,10 @@ class PageRows:
         await self._passages.put(transaction, scope, audience, placed)
         return version
 
-    async def read(self, name: PageName, *, version: int, principal: Principal) -> Page | None:
+    async def read(
+        self, door: Tenant | Transaction, name: PageName, *, version: int, principal: Principal
+    ) -> Page | None:
         """Return a version of a page, 0 the newest; None: there is none."""
-        door = self._database.of(principal)
         rows = await door.query(_READ, {**_which(name, principal), "version": version})
         return _page(rows[0], markdown=rows[0].markdown, sources=_sources(rows[0].sources)) if rows else None
 
@@ -437,12 +435,6 @@ class PageRows:
         if page.passage_count:
             await self._passages.remove_documents(transaction, scope, [page.seq])
         await transaction.query(_DELETE, {"tenant_id": transaction.tenant_id, "page_id": page.page_id})
-
-    async def answer(self, transaction: Transaction, user_id: str, request: Request, answer: object) -> None:
-        """Store the answer of a claimed request."""
-        scope_id = scope_of(transaction.tenant_id, user_id).id
-        key = request.key(transaction.bounds)
-        await transaction.query(_ANSWER, (Jsonb(answer), scope_id, transaction.tenant_id, key))
 
 
 def passage(

@@ -93,9 +93,9 @@ class Pages:
         scope_id = scope_of(principal.tenant_id, principal.user_id).id
         cut = await beside_the_loop(_CUTTING * utf8_bytes(said.markdown), self._cut, said, scope_id)
 
-        async def work(transaction: Transaction) -> tuple[UUID, int]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["page_id"]), int(answer["version"])
+        async def work(transaction: Transaction) -> Page:
+            if request:
+                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction, principal.user_id)
             before = await self._before(transaction, owner, said)
             _check_expected(expected_version, before)
@@ -109,14 +109,15 @@ class Pages:
                 version = await self._rows.put(
                     transaction, owner, page_id, said, cut, before=before, created_by=principal.subject
                 )
+            name = PageName(page_id=page_id, slug="")
+            page = await self._rows.read(transaction, name, version=version, principal=principal)
+            assert page is not None, "it was written just now"
             if request:
-                answered = {"page_id": str(page_id), "version": version}
-                await self._rows.answer(transaction, principal.user_id, request, answered)
-            return page_id, version
+                await self._requests.answer(transaction, request, page, about_id=scope_id)
+            return page
 
         async with self._order.turn(scope_id):
-            page_id, version = await self._database.of(principal).transaction(work)
-        return await self.read(PageName(page_id=page_id, slug=""), version=version, principal=principal)
+            return await self._database.of(principal).transaction(work)
 
     async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
         """Return the newest version of the page that is written; None: there is no such page yet.
@@ -149,7 +150,7 @@ class Pages:
         """
         name.check()
         _check_version("version", version)
-        found = await self._rows.read(name, version=version, principal=principal)
+        found = await self._rows.read(self._database.of(principal), name, version=version, principal=principal)
         if found is None:
             raise not_found()
         return found
@@ -222,8 +223,8 @@ class Pages:
         _check_version("expected_version", expected_version or 0)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction, principal.user_id)
             page = await self._rows.meant(transaction, name, principal)
             if page is None:
@@ -231,9 +232,10 @@ class Pages:
             _check_expected(expected_version, page)
             await self._rows.delete(transaction, page, principal.user_id)
             if request:
-                await self._rows.answer(transaction, principal.user_id, request, {"page_id": str(page.page_id)})
+                await self._requests.answer(transaction, request, about_id=scope_id)
 
-        async with self._order.turn(scope_of(principal.tenant_id, principal.user_id).id):
+        scope_id = scope_of(principal.tenant_id, principal.user_id).id
+        async with self._order.turn(scope_id):
             await self._database.of(principal).transaction(work)
 
 

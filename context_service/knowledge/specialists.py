@@ -6,10 +6,9 @@ What a specialist may read is no matter of what is said here: it reads as whoeve
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from context_service.knowledge.specialist_rows import SpecialistRows
@@ -89,10 +88,9 @@ class Specialists:
         _check_bounds(principal)
         _check(said)
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                kept: Mapping[str, Any] = answer
-                return kept
+        async def work(transaction: Transaction) -> Specialist:
+            if request:
+                await self._requests.claim(transaction, request)
             row, count = await self._rows.put(
                 transaction,
                 said.specialist_id,
@@ -104,33 +102,26 @@ class Specialists:
                 by=principal.subject,
             )
             _check_count("specialists", count, SPECIALISTS_MAX)
-            # What is told from the request again is not kept twice.
-            put = {
-                "version": row.version,
-                "created_at": row.created_at.isoformat(),
-                "updated_at": row.updated_at.isoformat(),
-                "updated_by": row.updated_by,
-            }
+            specialist = Specialist(
+                specialist_id=said.specialist_id,
+                display_name=said.display_name or said.specialist_id,
+                instructions=said.instructions,
+                node_ids=said.node_ids,
+                steps_max=said.steps_max or STEPS_DEFAULT,
+                is_default=said.is_default,
+                version=row.version,
+                created_at=row.created_at,
+                updated_at=row.updated_at,
+                updated_by=row.updated_by,
+            )
             if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+                await self._requests.answer(transaction, request, specialist)
+            return specialist
 
         try:
-            put = await self._database.of(principal).transaction(work)
+            return await self._database.of(principal).transaction(work)
         finally:  # of a commit that nobody heard of, too
             self.changes += 1
-        return Specialist(
-            specialist_id=said.specialist_id,
-            display_name=said.display_name or said.specialist_id,
-            instructions=said.instructions,
-            node_ids=said.node_ids,
-            steps_max=said.steps_max or STEPS_DEFAULT,
-            is_default=said.is_default,
-            version=put["version"],
-            created_at=datetime.fromisoformat(put["created_at"]),
-            updated_at=datetime.fromisoformat(put["updated_at"]),
-            updated_by=put["updated_by"],
-        )
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Specialist], str]:
         """Return a page of specialists, by id, and the token of the next one.
@@ -165,12 +156,12 @@ class Specialists:
         _check_id("specialist_id", specialist_id)
 
         async def work(transaction: Transaction) -> None:
-            if request and await self._requests.claim(transaction, request):
-                return
+            if request:
+                await self._requests.claim(transaction, request)
             if not await self._rows.delete(transaction, specialist_id):
                 raise SpecialistNotFound("there is no such specialist", specialist_id=specialist_id)
             if request:
-                await self._requests.answer(transaction, request, {"deleted": True})
+                await self._requests.answer(transaction, request)
 
         try:
             await self._database.of(principal).transaction(work)

@@ -20,6 +20,10 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutAgent(self, request: pb.PutAgentRequest, context: object) -> pb.PutAgentResponse:
         """Write an agent."""
+
+        def response(agent: Agent) -> pb.PutAgentResponse:
+            return pb.PutAgentResponse(agent=_agent(agent, with_callers=True))
+
         said = request.agent
         agent = await self._agents.put(
             AgentInput(
@@ -33,9 +37,9 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 callers=_callers(said.callers) if said.HasField("callers") else None,
             ),
             principal=calls.principal(),
-            request=request_of("PutAgent", request),
+            request=request_of("PutAgent", request, response=response),
         )
-        return pb.PutAgentResponse(agent=_agent(agent, with_callers=True))
+        return response(agent)
 
     async def GetAgent(self, request: pb.GetAgentRequest, context: object) -> pb.GetAgentResponse:
         """Read an agent."""
@@ -54,7 +58,7 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def DeleteAgent(self, request: pb.DeleteAgentRequest, context: object) -> pb.DeleteAgentResponse:
         """Remove an agent."""
-        asked = request_of("DeleteAgent", request)
+        asked = request_of("DeleteAgent", request, response=lambda _: pb.DeleteAgentResponse())
         await self._agents.delete(request.agent_id, principal=calls.principal(), request=asked)
         return pb.DeleteAgentResponse()
 
@@ -62,6 +66,10 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
         self, request: pb.PutAgentTemplateRequest, context: object
     ) -> pb.PutAgentTemplateResponse:
         """Write a template."""
+
+        def response(template: Agent) -> pb.PutAgentTemplateResponse:
+            return pb.PutAgentTemplateResponse(template=_template(template))
+
         said = request.template
         template = await self._templates.put(
             AgentInput(
@@ -73,9 +81,9 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 defaults=_names(said.policy, "defaults"),
             ),
             principal=calls.principal(),
-            request=request_of("PutAgentTemplate", request),
+            request=request_of("PutAgentTemplate", request, response=response),
         )
-        return pb.PutAgentTemplateResponse(template=_template(template))
+        return response(template)
 
     async def GetAgentTemplate(
         self, request: pb.GetAgentTemplateRequest, context: object
@@ -96,7 +104,7 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
         self, request: pb.DeleteAgentTemplateRequest, context: object
     ) -> pb.DeleteAgentTemplateResponse:
         """Remove a template."""
-        asked = request_of("DeleteAgentTemplate", request)
+        asked = request_of("DeleteAgentTemplate", request, response=lambda _: pb.DeleteAgentTemplateResponse())
         await self._templates.delete(request.template_id, principal=calls.principal(), request=asked)
         return pb.DeleteAgentTemplateResponse()
 

@@ -82,6 +82,10 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutFacet(self, request: pb.PutFacetRequest, context: object) -> pb.PutFacetResponse:
         """Put a facet on a page."""
+
+        def response(facet: KeptFacet | None) -> pb.PutFacetResponse:
+            return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
+
         said = request.facet
         facet = await self._compiled.put_facet(
             parse_id("page_id", request.page_id),
@@ -98,9 +102,9 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 source=NamedSource(label=said.source_label, uri=said.source_uri),
             ),
             principal=calls.principal(),
-            request=request_of("PutFacet", request),
+            request=request_of("PutFacet", request, response=response),
         )
-        return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
+        return response(facet)
 
 
 def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:

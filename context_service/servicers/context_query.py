@@ -124,6 +124,10 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         self, request: pb.UpdateProviderSettingRequest, context: object
     ) -> pb.UpdateProviderSettingResponse:
         """Say something of a provider."""
+
+        def response(setting: Setting) -> pb.UpdateProviderSettingResponse:
+            return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
+
         said = request.setting
         setting = await self._policies.update(
             said.provider_id,
@@ -138,9 +142,9 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
             ),
             request.reset,
             principal=calls.principal(),
-            request=request_of("UpdateProviderSetting", request),
+            request=request_of("UpdateProviderSetting", request, response=response),
         )
-        return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
+        return response(setting)
 
     async def RunSourceTest(self, request: pb.RunSourceTestRequest, context: object) -> pb.RunSourceTestResponse:
         """Ask a question, and keep what comes back."""

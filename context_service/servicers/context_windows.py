@@ -21,22 +21,23 @@ from context_service.servicers.said import check_same_caller, lifetime_of, princ
 from context_service.tokens import calibrated, is_exact
 from context_service.windows.accounts import Accounts, Explained, State
 from context_service.windows.checkpoint_rows import Checkpoint
-from context_service.windows.checkpoints import Checkpoints
+from context_service.windows.checkpoints import Checkpoints, RolledBack
 from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
 from context_service.windows.fork_rows import Fork
-from context_service.windows.forks import Forks, Inherits, Task
+from context_service.windows.forks import Forked, Forks, Inherits, Task
 from context_service.windows.learned import Counts
 from context_service.windows.learning import Learning
+from context_service.windows.learning_rows import Known
 from context_service.windows.left_out import LeftOut
 from context_service.windows.merges import Merges
 from context_service.windows.originals import Originals, Steps
-from context_service.windows.outcomes import Outcome, Outcomes
+from context_service.windows.outcomes import Outcome, Outcomes, Recorded
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Pack, Packs, Prefix, Zones
 from context_service.windows.patches import Said
 from context_service.windows.profile_rows import StoredProfile
-from context_service.windows.recovery import PackId, Recovery
+from context_service.windows.recovery import PackId, Recovered, Recovery
 from context_service.windows.refs import fork_ref, refs_between
 from context_service.windows.statistics import Statistics
 from context_service.windows.summaries import SEGMENT
@@ -116,6 +117,10 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def OpenWindow(self, request: pb.OpenWindowRequest, context: object) -> pb.OpenWindowResponse:
         """Open a window on a context."""
+
+        def response(window: Window) -> pb.OpenWindowResponse:
+            return pb.OpenWindowResponse(window=_window(window))
+
         window = await self._windows.open(
             parse_id("context_id", request.context_id),
             Opening(
@@ -131,9 +136,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 config=_said(request.config),
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of("OpenWindow", request),
+            request=request_of("OpenWindow", request, response=response),
         )
-        return pb.OpenWindowResponse(window=_window(window))
+        return response(window)
 
     async def GetWindow(self, request: pb.GetWindowRequest, context: object) -> pb.GetWindowResponse:
         """Read a window, and what was forked from it."""
@@ -153,15 +158,23 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def CloseWindow(self, request: pb.CloseWindowRequest, context: object) -> pb.CloseWindowResponse:
         """Close a window."""
+
+        def response(window: Window) -> pb.CloseWindowResponse:
+            return pb.CloseWindowResponse(window=_window(window))
+
         window = await self._windows.close(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
-            request=request_of("CloseWindow", request),
+            request=request_of("CloseWindow", request, response=response),
         )
-        return pb.CloseWindowResponse(window=_window(window))
+        return response(window)
 
     async def UpdateWindow(self, request: pb.UpdateWindowRequest, context: object) -> pb.UpdateWindowResponse:
         """Change what stands in front of all, and the config."""
+
+        def response(window: Window) -> pb.UpdateWindowResponse:
+            return pb.UpdateWindowResponse(window=_window(window))
+
         window = await self._editing.update(
             parse_id("window_id", request.window_id),
             Change(
@@ -173,9 +186,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 output_reservation=request.output_reservation if request.HasField("output_reservation") else None,
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of("UpdateWindow", request),
+            request=request_of("UpdateWindow", request, response=response),
         )
-        return pb.UpdateWindowResponse(window=_window(window))
+        return response(window)
 
     async def Pin(self, request: pb.PinRequest, context: object) -> pb.PinResponse:
         """Pin a text, or what a ref is of."""
@@ -200,10 +213,17 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def PutProfile(self, request: pb.PutProfileRequest, context: object) -> pb.PutProfileResponse:
         """Register a profile."""
+
+        def response(stored: StoredProfile) -> pb.PutProfileResponse:
+            return pb.PutProfileResponse(profile=_profile(replace(stored, text="")))
+
         stored = await self._profiles.put(
-            request.name, request.text, principal=calls.principal(), request=request_of("PutProfile", request)
+            request.name,
+            request.text,
+            principal=calls.principal(),
+            request=request_of("PutProfile", request, response=response),
         )
-        return pb.PutProfileResponse(profile=_profile(replace(stored, text="")))
+        return response(stored)
 
     async def ListProfiles(self, request: pb.ListProfilesRequest, context: object) -> pb.ListProfilesResponse:
         """List profiles, or the versions of one."""
@@ -220,21 +240,25 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
         """Freeze or undo what is learned of a profile."""
+
+        def response(known: Known) -> pb.SetLearningResponse:
+            return pb.SetLearningResponse(
+                profile=known.profile,
+                app_id=known.app_id,
+                is_frozen=known.is_frozen,
+                version=known.version,
+                context_count=known.context_count,
+            )
+
         known = await self._learning.change(
             request.profile,
             request.app_id,
             is_frozen=request.is_frozen if request.HasField("is_frozen") else None,
             undoes=request.undo,
             principal=calls.principal(),
-            request=request_of("SetLearning", request),
+            request=request_of("SetLearning", request, response=response),
         )
-        return pb.SetLearningResponse(
-            profile=known.profile,
-            app_id=known.app_id,
-            is_frozen=known.is_frozen,
-            version=known.version,
-            context_count=known.context_count,
-        )
+        return response(known)
 
     async def PatchState(self, request: pb.PatchStateRequest, context: object) -> pb.PatchStateResponse:
         """Set and remove entries of the state."""
@@ -267,16 +291,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             is_invalid=request.invalid,
             expected_last_seq=request.expected_last_seq if request.HasField("expected_last_seq") else None,
             principal=principal_of(request.subject_user_id),
-            request=request_of("ReportResponse", request),
+            request=request_of("ReportResponse", request, response=_recovered),
         )
-        if recovered is None:
-            return pb.ReportResponseResponse()
-        answer = pb.ReportResponseResponse(pack=_pack(recovered.pack))
-        if done := recovered.done:
-            answer.receipt.CopyFrom(_receipt(done.receipt))
-            answer.left_out_message_ids.extend(done.message_ids)
-            answer.left_out_message_count = done.message_count
-        return answer
+        return _recovered(recovered)
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
         """Fold a window now, or say what that would do."""
@@ -298,25 +315,33 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def CommitFold(self, request: pb.CommitFoldRequest, context: object) -> pb.CommitFoldResponse:
         """Fold a window as was prepared."""
+
+        def response(receipt: Receipt) -> pb.CommitFoldResponse:
+            return pb.CommitFoldResponse(receipt=_receipt(receipt))
+
         receipt = await self._packs.commit_fold(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,
-            request=request_of("CommitFold", request),
+            request=request_of("CommitFold", request, response=response),
         )
-        return pb.CommitFoldResponse(receipt=_receipt(receipt))
+        return response(receipt)
 
     async def CreateCheckpoint(
         self, request: pb.CreateCheckpointRequest, context: object
     ) -> pb.CreateCheckpointResponse:
         """Keep what a window is."""
+
+        def response(made: Checkpoint) -> pb.CreateCheckpointResponse:
+            return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
+
         made = await self._checkpoints.create(
             parse_id("window_id", request.window_id),
             request.label,
             principal=principal_of(request.subject_user_id),
-            request=request_of("CreateCheckpoint", request),
+            request=request_of("CreateCheckpoint", request, response=response),
         )
-        return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
+        return response(made)
 
     async def ListCheckpoints(self, request: pb.ListCheckpointsRequest, context: object) -> pb.ListCheckpointsResponse:
         """List the checkpoints of a window."""
@@ -329,18 +354,22 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def Rollback(self, request: pb.RollbackRequest, context: object) -> pb.RollbackResponse:
         """Make a window what it was."""
+
+        def response(done: RolledBack) -> pb.RollbackResponse:
+            return pb.RollbackResponse(
+                receipt=_receipt(done.receipt),
+                left_out_message_ids=done.message_ids,
+                left_out_message_count=done.message_count,
+            )
+
         done = await self._checkpoints.rollback(
             parse_id("window_id", request.window_id),
             request.checkpoint,
             expected_last_seq=request.expected_last_seq,
             principal=principal_of(request.subject_user_id),
-            request=request_of("Rollback", request),
+            request=request_of("Rollback", request, response=response),
         )
-        return pb.RollbackResponse(
-            receipt=_receipt(done.receipt),
-            left_out_message_ids=done.message_ids,
-            left_out_message_count=done.message_count,
-        )
+        return response(done)
 
     async def ForkWindow(self, request: pb.ForkWindowRequest, context: object) -> pb.ForkWindowResponse:
         """Fork a window."""
@@ -349,11 +378,14 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         principal = principal_of(request.subject_user_id)
         lifetime = lifetime_of("key_ttl_s", request.key_ttl_s)
 
+        def without_key(forked: Forked) -> pb.ForkWindowResponse:
+            return pb.ForkWindowResponse(window=_window(forked.window), ref=fork_ref(forked.number))
+
         async def replay(answer: dict[str, Any]) -> pb.ForkWindowResponse:
             """Return the fork, and another key: nobody can read the first one again."""
             response = pb.ForkWindowResponse.FromString(unpacked(answer[RESPONSE]))
             key = await self._forks.key_again(UUID(response.window.context_id), principal, lifetime)
-            return _forked(response, key)
+            return _with_key(response, key)
 
         forked = await self._forks.fork(
             parse_id("window_id", request.window_id),
@@ -367,28 +399,32 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             ),
             lifetime=lifetime,
             principal=principal,
-            request=request_of("ForkWindow", request, replay=replay, is_kept=True, conceals=("key", "key_expires_at")),
+            request=request_of("ForkWindow", request, response=without_key, replay=replay),
         )
-        return _forked(pb.ForkWindowResponse(window=_window(forked.window), ref=fork_ref(forked.number)), forked.key)
+        return _with_key(without_key(forked), forked.key)
 
     async def MergeWindow(self, request: pb.MergeWindowRequest, context: object) -> pb.MergeWindowResponse:
         """Bring back what came of a fork."""
+
+        def response(merged: Fork) -> pb.MergeWindowResponse:
+            return pb.MergeWindowResponse(
+                context_id=str(merged.context_id),
+                window_id=str(merged.window_id),
+                ref=refs_between(merged.merged_seq, merged.merged_seq),
+                message_id=merged.merged_id,
+                tokens=merged.merged_tokens,
+                is_whole=merged.is_whole,
+                fork_ref=fork_ref(merged.number),
+            )
+
         merged = await self._merges.merge(
             parse_id("window_id", request.window_id),
             tokens_max=request.tokens_max,
             tool_call_id=request.tool_call_id,
             principal=principal_of(request.subject_user_id),
-            request=request_of("MergeWindow", request),
+            request=request_of("MergeWindow", request, response=response),
         )
-        return pb.MergeWindowResponse(
-            context_id=str(merged.context_id),
-            window_id=str(merged.window_id),
-            ref=refs_between(merged.merged_seq, merged.merged_seq),
-            message_id=merged.merged_id,
-            tokens=merged.merged_tokens,
-            is_whole=merged.is_whole,
-            fork_ref=fork_ref(merged.number),
-        )
+        return response(merged)
 
     async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
         """Answer the original of a ref."""
@@ -491,6 +527,12 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def RecordOutcome(self, request: pb.RecordOutcomeRequest, context: object) -> pb.RecordOutcomeResponse:
         """Keep how steps ended."""
+
+        def response(recorded: Recorded) -> pb.RecordOutcomeResponse:
+            return pb.RecordOutcomeResponse(
+                step_from=recorded.step_from, step_to=recorded.step_to, memory_id=str(recorded.memory_id or "")
+            )
+
         recorded = await self._outcomes.record(
             parse_id("window_id", request.window_id),
             Outcome(
@@ -501,11 +543,9 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 lesson=request.lesson,
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of("RecordOutcome", request),
+            request=request_of("RecordOutcome", request, response=response),
         )
-        return pb.RecordOutcomeResponse(
-            step_from=recorded.step_from, step_to=recorded.step_to, memory_id=str(recorded.memory_id or "")
-        )
+        return response(recorded)
 
     async def EstimateCost(self, request: pb.EstimateCostRequest, context: object) -> pb.EstimateCostResponse:
         """Say what the next packs of a window cost."""
@@ -525,12 +565,25 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
 
 
+def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
+    answer = pb.ReportResponseResponse()
+    if recovered is None:
+        return answer
+    if recovered.pack:
+        answer.pack.CopyFrom(_pack(recovered.pack))
+    if done := recovered.done:
+        answer.receipt.CopyFrom(_receipt(done.receipt))
+        answer.left_out_message_ids.extend(done.message_ids)
+        answer.left_out_message_count = done.message_count
+    return answer
+
+
 def _without_window(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a response that are stored, without the window that the answer is of."""
     return {name: value for name, value in answer.items() if name != "window_id"}
 
 
-def _forked(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:
+def _with_key(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:
     if key:
         response.key = key.key
         response.key_expires_at.CopyFrom(wire.timestamp(key.expires_at))

@@ -10,7 +10,7 @@ from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
 from context_service.contexts.messaging import Messaging, Target, Written, written_before
-from context_service.contexts.model import ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.recall import (
     ITEMS_DEFAULT,
     TOKENS_DEFAULT,
@@ -183,23 +183,31 @@ class ContextsServicer(TasksServicer):
 
     async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
         """Change fields of a context."""
+
+        def response(changed: Context) -> pb.UpdateContextResponse:
+            return pb.UpdateContextResponse(context=header_of(changed))
+
         changed = await self._messaging.update(
             parse_id("context_id", request.context_id),
             _input(request.context),
             tuple(dict.fromkeys(request.update_mask.paths)),
             principal=principal_of(request.subject_user_id),
-            request=request_of("UpdateContext", request),
+            request=request_of("UpdateContext", request, response=response),
         )
-        return pb.UpdateContextResponse(context=header_of(changed))
+        return response(changed)
 
     async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
         """Close a context."""
+
+        def response(closed: Context) -> pb.CloseContextResponse:
+            return pb.CloseContextResponse(context=header_of(closed))
+
         closed = await self._messaging.close(
             parse_id("context_id", request.context_id),
             principal=principal_of(request.subject_user_id),
-            request=request_of("CloseContext", request),
+            request=request_of("CloseContext", request, response=response),
         )
-        return pb.CloseContextResponse(context=header_of(closed))
+        return response(closed)
 
     async def ListMessages(self, request: pb.ListMessagesRequest, context: object) -> pb.ListMessagesResponse:
         """List the messages of a context."""
@@ -298,7 +306,7 @@ class ContextsServicer(TasksServicer):
             parse_id("context_id", request.context_id),
             principal=principal_of(request.subject_user_id),
             now=request.now,
-            request=request_of("DeleteContext", request, is_kept=False),
+            request=request_of("DeleteContext", request),
         )
         return pb.DeleteContextResponse(erasure=_erasure(erasure))
 

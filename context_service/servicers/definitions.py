@@ -42,33 +42,45 @@ class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
         """Write a draft."""
+
+        def response(put: Definition) -> pb.PutDefinitionResponse:
+            return pb.PutDefinitionResponse(definition=_definition(put))
+
         put = await self._definitions.put(
             request.name,
             _rules(request.rules),
             principal=calls.principal(),
-            request=request_of("PutDefinition", request),
+            request=request_of("PutDefinition", request, response=response),
         )
-        return pb.PutDefinitionResponse(definition=_definition(put))
+        return response(put)
 
     async def ApproveDefinition(
         self, request: pb.ApproveDefinitionRequest, context: object
     ) -> pb.ApproveDefinitionResponse:
         """Have pages compiled by a version."""
-        asked = request_of("ApproveDefinition", request)
+
+        def response(approved: Definition) -> pb.ApproveDefinitionResponse:
+            return pb.ApproveDefinitionResponse(definition=_definition(approved))
+
+        asked = request_of("ApproveDefinition", request, response=response)
         approved = await self._definitions.approve(
             request.name, request.version, principal=calls.principal(), request=asked
         )
-        return pb.ApproveDefinitionResponse(definition=_definition(approved))
+        return response(approved)
 
     async def RetireDefinition(
         self, request: pb.RetireDefinitionRequest, context: object
     ) -> pb.RetireDefinitionResponse:
         """End a version."""
-        asked = request_of("RetireDefinition", request)
+
+        def response(retired: Definition) -> pb.RetireDefinitionResponse:
+            return pb.RetireDefinitionResponse(definition=_definition(retired))
+
+        asked = request_of("RetireDefinition", request, response=response)
         retired = await self._definitions.retire(
             request.name, request.version, principal=calls.principal(), request=asked
         )
-        return pb.RetireDefinitionResponse(definition=_definition(retired))
+        return response(retired)
 
     async def GetDefinition(self, request: pb.GetDefinitionRequest, context: object) -> pb.GetDefinitionResponse:
         """Read a version."""

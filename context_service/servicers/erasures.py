@@ -31,7 +31,7 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
 
     async def Erase(self, request: pb.EraseRequest, context: object) -> pb.EraseResponse:
         """Begin to erase a subject."""
-        once = request_of("Erase", request, is_kept=False)
+        once = request_of("Erase", request)
         erasure = await self._subjects.erase(request.subject, principal=calls.principal(), request=once)
         return pb.EraseResponse(erasure=_erasure(erasure))
 
@@ -45,19 +45,24 @@ class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):
 
     async def PutHold(self, request: pb.PutHoldRequest, context: object) -> pb.PutHoldResponse:
         """Forbid to erase something."""
+
+        def response(hold: Hold) -> pb.PutHoldResponse:
+            return pb.PutHoldResponse(hold=_hold(hold))
+
         hold = await self._holds.put(
             subject=request.subject,
             context_id=parse_optional_id("context_id", request.context_id),
             reason=request.reason,
             principal=calls.principal(),
-            request=request_of("PutHold", request),
+            request=request_of("PutHold", request, response=response),
         )
-        return pb.PutHoldResponse(hold=_hold(hold))
+        return response(hold)
 
     async def ReleaseHold(self, request: pb.ReleaseHoldRequest, context: object) -> pb.ReleaseHoldResponse:
         """Take a hold away."""
         hold_id = parse_id("hold_id", request.hold_id)
-        await self._holds.release(hold_id, principal=calls.principal(), request=request_of("ReleaseHold", request))
+        once = request_of("ReleaseHold", request, response=lambda _: pb.ReleaseHoldResponse())
+        await self._holds.release(hold_id, principal=calls.principal(), request=once)
         return pb.ReleaseHoldResponse()
 
     async def ListHolds(self, request: pb.ListHoldsRequest, context: object) -> pb.ListHoldsResponse:

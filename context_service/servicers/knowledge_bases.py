@@ -39,6 +39,10 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         self, request: pb.PutKnowledgeBaseRequest, context: object
     ) -> pb.PutKnowledgeBaseResponse:
         """Write a base."""
+
+        def response(base: Base) -> pb.PutKnowledgeBaseResponse:
+            return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
+
         said = request.knowledge_base
         base = await self._bases.put(
             BaseInput(
@@ -51,9 +55,9 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 else None,
             ),
             principal=calls.principal(),
-            request=request_of("PutKnowledgeBase", request),
+            request=request_of("PutKnowledgeBase", request, response=response),
         )
-        return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
+        return response(base)
 
     async def GetKnowledgeBase(
         self, request: pb.GetKnowledgeBaseRequest, context: object
@@ -74,12 +78,16 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         self, request: pb.DeleteKnowledgeBaseRequest, context: object
     ) -> pb.DeleteKnowledgeBaseResponse:
         """Remove a base."""
-        asked = request_of("DeleteKnowledgeBase", request)
+        asked = request_of("DeleteKnowledgeBase", request, response=lambda _: pb.DeleteKnowledgeBaseResponse())
         await self._bases.delete(request.name, principal=calls.principal(), request=asked)
         return pb.DeleteKnowledgeBaseResponse()
 
     async def AddDocument(self, request: pb.AddDocumentRequest, context: object) -> pb.AddDocumentResponse:
         """Add a document."""
+
+        def response(document: Document) -> pb.AddDocumentResponse:
+            return pb.AddDocumentResponse(document=_document(document))
+
         said = request.document
         source = said.WhichOneof("source")
         document = await self._bases.add(
@@ -94,9 +102,9 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 else None,
             ),
             principal=calls.principal(),
-            request=request_of("AddDocument", request),
+            request=request_of("AddDocument", request, response=response),
         )
-        return pb.AddDocumentResponse(document=_document(document))
+        return response(document)
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: object) -> pb.ListDocumentsResponse:
         """List the documents of a base."""
@@ -114,7 +122,7 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
             request.knowledge_base,
             parse_id("document_id", request.document_id),
             principal=calls.principal(),
-            request=request_of("RemoveDocument", request),
+            request=request_of("RemoveDocument", request, response=lambda _: pb.RemoveDocumentResponse()),
         )
         return pb.RemoveDocumentResponse()
 

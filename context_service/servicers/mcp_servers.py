@@ -9,7 +9,7 @@ from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from service_runtime import calls
 from service_runtime.pages import PageRequest
-from service_runtime.requests import Request, request_of
+from service_runtime.requests import Request, Response, request_of
 
 _STATE = {
     ToolState.FOUND: pb.MCP_TOOL_STATE_FOUND,
@@ -26,6 +26,10 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutMcpServer(self, request: pb.PutMcpServerRequest, context: object) -> pb.PutMcpServerResponse:
         """Write a server."""
+
+        def response(server: Server) -> pb.PutMcpServerResponse:
+            return pb.PutMcpServerResponse(server=_server(server))
+
         said = request.server
         server = await self._mcp_servers.put(
             ServerInput(
@@ -34,9 +38,9 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
             secret=request.bearer_secret,
             clears_secret=request.clear_secret,
             principal=calls.principal(),
-            request=_without_secret(request),
+            request=_without_secret(request, response),
         )
-        return pb.PutMcpServerResponse(server=_server(server))
+        return response(server)
 
     async def ListMcpServers(self, request: pb.ListMcpServersRequest, context: object) -> pb.ListMcpServersResponse:
         """List servers."""
@@ -46,7 +50,7 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def DeleteMcpServer(self, request: pb.DeleteMcpServerRequest, context: object) -> pb.DeleteMcpServerResponse:
         """Remove a server."""
-        asked = request_of("DeleteMcpServer", request)
+        asked = request_of("DeleteMcpServer", request, response=lambda _: pb.DeleteMcpServerResponse())
         await self._mcp_servers.delete(request.server_id, principal=calls.principal(), request=asked)
         return pb.DeleteMcpServerResponse()
 
@@ -66,6 +70,10 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def ApproveMcpTool(self, request: pb.ApproveMcpToolRequest, context: object) -> pb.ApproveMcpToolResponse:
         """Approve a tool."""
+
+        def response(tool: Tool) -> pb.ApproveMcpToolResponse:
+            return pb.ApproveMcpToolResponse(tool=_tool(tool))
+
         approval = Approval(
             server_id=request.server_id,
             tool_name=request.tool_name,
@@ -74,29 +82,33 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
             records_search_safe=request.record_search_safe,
             definition_sha256=request.definition_sha256,
         )
-        asked = request_of("ApproveMcpTool", request)
+        asked = request_of("ApproveMcpTool", request, response=response)
         tool = await self._mcp_servers.approve(approval, principal=calls.principal(), request=asked)
-        return pb.ApproveMcpToolResponse(tool=_tool(tool))
+        return response(tool)
 
     async def UnapproveMcpTool(
         self, request: pb.UnapproveMcpToolRequest, context: object
     ) -> pb.UnapproveMcpToolResponse:
         """Take an approval away."""
+
+        def response(tool: Tool) -> pb.UnapproveMcpToolResponse:
+            return pb.UnapproveMcpToolResponse(tool=_tool(tool))
+
         tool = await self._mcp_servers.unapprove(
             request.server_id,
             request.tool_name,
             principal=calls.principal(),
-            request=request_of("UnapproveMcpTool", request),
+            request=request_of("UnapproveMcpTool", request, response=response),
         )
-        return pb.UnapproveMcpToolResponse(tool=_tool(tool))
+        return response(tool)
 
 
-def _without_secret(request: pb.PutMcpServerRequest) -> Request | None:
+def _without_secret(request: pb.PutMcpServerRequest, response: Response) -> Request | None:
     """Return what makes a call happen once, of which no hash tells whether somebody guessed its secret."""
     public = pb.PutMcpServerRequest()
     public.CopyFrom(request)
     public.bearer_secret = ""
-    return request_of("PutMcpServer", public)
+    return request_of("PutMcpServer", public, response=response)
 
 
 def _server(server: Server) -> pb.McpServer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.knowledge.consolidating import Consolidating
+from context_service.knowledge.consolidating import Consolidated, Consolidating
 from context_service.knowledge.memories import Memories
 from context_service.knowledge.model import (
     Experience,
@@ -50,6 +50,13 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
     async def RetainMemory(self, request: pb.RetainMemoryRequest, context: object) -> pb.RetainMemoryResponse:
         """Keep a statement."""
 
+        def without_text(memory: Memory) -> pb.RetainMemoryResponse:
+            """Render what is stored: a text that a user lets be forgotten is not, and the repeat says it itself."""
+            response = pb.RetainMemoryResponse(memory=_memory(memory))
+            for name in ("text", "key", "experience", "sources"):
+                response.memory.ClearField(name)
+            return response
+
         def replay(answer: dict[str, str]) -> pb.RetainMemoryResponse:
             response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
             said = request.memory
@@ -63,14 +70,7 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         memory = await self._memories.retain(
             _input(request.memory),
             principal=somebody_of(request.subject_user_id),
-            # What a user lets be forgotten is not kept for a repeat, which says it itself.
-            request=request_of(
-                "RetainMemory",
-                request,
-                replay=replay,
-                is_kept=True,
-                conceals=("memory.text", "memory.key", "memory.experience", "memory.sources"),
-            ),
+            request=request_of("RetainMemory", request, response=without_text, replay=replay),
         )
         return pb.RetainMemoryResponse(memory=_memory(memory))
 
@@ -118,22 +118,26 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, context: object) -> pb.UpdateMemoryResponse:
         """Correct a memory."""
+
+        def response(memory: Memory) -> pb.UpdateMemoryResponse:
+            return pb.UpdateMemoryResponse(memory=_memory(memory))
+
         memory = await self._memories.update(
             parse_id("memory_id", request.memory_id),
             _input(request.memory),
             tuple(dict.fromkeys(request.update_mask.paths)),
             expected_version=request.expected_version,
             principal=somebody_of(request.subject_user_id),
-            request=request_of("UpdateMemory", request),
+            request=request_of("UpdateMemory", request, response=response),
         )
-        return pb.UpdateMemoryResponse(memory=_memory(memory))
+        return response(memory)
 
     async def ForgetMemory(self, request: pb.ForgetMemoryRequest, context: object) -> pb.ForgetMemoryResponse:
         """Remove a memory."""
         await self._memories.forget(
             parse_id("memory_id", request.memory_id),
             principal=somebody_of(request.subject_user_id),
-            request=request_of("ForgetMemory", request),
+            request=request_of("ForgetMemory", request, response=lambda _: pb.ForgetMemoryResponse()),
         )
         return pb.ForgetMemoryResponse()
 
@@ -143,28 +147,32 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         """Merge duplicates, and promote lessons."""
         principal, runs = somebody_of(request.subject_user_id), tuple(dict.fromkeys(request.run_context_ids))
         if request.apply:
-            request_id = request_of("ConsolidateMemories", request)
-            done = await self._consolidating.apply(runs, request.plan, principal=principal, request=request_id)
+            once = request_of("ConsolidateMemories", request, response=_consolidated)
+            done = await self._consolidating.apply(runs, request.plan, principal=principal, request=once)
         elif request.plan or request.request_id:
             field = "plan" if request.plan else "request_id"
             raise InvalidArgument(f"{field} is for what is applied, and this is a dry run", field=field)
         else:
             done = await self._consolidating.dry_run(runs, principal=principal)
-        return pb.ConsolidateMemoriesResponse(
-            plan=done.plan,
-            merged=[
-                pb.MergedMemories(memory_id=str(one.memory_id), text=one.text, merged_ids=map(str, one.merged_ids))
-                for one in done.merged
-            ],
-            promoted=[
-                pb.PromotedLesson(
-                    memory_id=str(one.memory_id or ""), text=one.text, experience_ids=map(str, one.experience_ids)
-                )
-                for one in done.promoted
-            ],
-            has_more=done.has_more,
-            is_applied=done.is_applied,
-        )
+        return _consolidated(done)
+
+
+def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
+    return pb.ConsolidateMemoriesResponse(
+        plan=done.plan,
+        merged=[
+            pb.MergedMemories(memory_id=str(one.memory_id), text=one.text, merged_ids=map(str, one.merged_ids))
+            for one in done.merged
+        ],
+        promoted=[
+            pb.PromotedLesson(
+                memory_id=str(one.memory_id or ""), text=one.text, experience_ids=map(str, one.experience_ids)
+            )
+            for one in done.promoted
+        ],
+        has_more=done.has_more,
+        is_applied=done.is_applied,
+    )
 
 
 def _input(said: pb.MemoryInput) -> MemoryInput:

@@ -24,13 +24,17 @@ class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutPage(self, request: pb.PutPageRequest, context: object) -> pb.PutPageResponse:
         """Write a page."""
+
+        def response(page: Page) -> pb.PutPageResponse:
+            return pb.PutPageResponse(page=_page(page))
+
         page = await self._pages.put(
             _input(request.page),
             expected_version=request.expected_version if request.HasField("expected_version") else None,
             principal=somebody_of(request.subject_user_id),
-            request=request_of("PutPage", request),
+            request=request_of("PutPage", request, response=response),
         )
-        return pb.PutPageResponse(page=_page(page))
+        return response(page)
 
     async def GetPage(self, request: pb.GetPageRequest, context: object) -> pb.GetPageResponse:
         """Read a page."""
@@ -76,7 +80,7 @@ class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
             _name(request),
             expected_version=request.expected_version if request.HasField("expected_version") else None,
             principal=somebody_of(request.subject_user_id),
-            request=request_of("DeletePage", request),
+            request=request_of("DeletePage", request, response=lambda _: pb.DeletePageResponse()),
         )
         return pb.DeletePageResponse()
 

@@ -19,6 +19,10 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
     async def PutSpecialist(self, request: pb.PutSpecialistRequest, context: object) -> pb.PutSpecialistResponse:
         """Write a specialist."""
+
+        def response(specialist: Specialist) -> pb.PutSpecialistResponse:
+            return pb.PutSpecialistResponse(specialist=_specialist(specialist))
+
         said = request.specialist
         specialist = await self._specialists.put(
             SpecialistInput(
@@ -30,9 +34,9 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 is_default=said.is_default,
             ),
             principal=calls.principal(),
-            request=request_of("PutSpecialist", request),
+            request=request_of("PutSpecialist", request, response=response),
         )
-        return pb.PutSpecialistResponse(specialist=_specialist(specialist))
+        return response(specialist)
 
     async def ListSpecialists(self, request: pb.ListSpecialistsRequest, context: object) -> pb.ListSpecialistsResponse:
         """List specialists."""
@@ -44,7 +48,7 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
         self, request: pb.DeleteSpecialistRequest, context: object
     ) -> pb.DeleteSpecialistResponse:
         """Remove a specialist."""
-        asked = request_of("DeleteSpecialist", request)
+        asked = request_of("DeleteSpecialist", request, response=lambda _: pb.DeleteSpecialistResponse())
         await self._specialists.delete(request.specialist_id, principal=calls.principal(), request=asked)
         return pb.DeleteSpecialistResponse()
 

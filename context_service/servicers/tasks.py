@@ -48,17 +48,25 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
     async def CreateTask(self, request: pb.CreateTaskRequest, context: object) -> pb.CreateTaskResponse:
         """Begin a task."""
         said = await _input(request.task)  # first: it takes the secrets out of the request
+
+        def response(task: Task) -> pb.CreateTaskResponse:
+            return pb.CreateTaskResponse(task=_task(task))
+
         task = await self._tasks.create(
             parse_id("context_id", request.context_id),
             said,
             principal=principal_of(request.subject_user_id),
-            request=request_of("CreateTask", request),
+            request=request_of("CreateTask", request, response=response),
         )
-        return pb.CreateTaskResponse(task=_task(task))
+        return response(task)
 
     async def UpdateTask(self, request: pb.UpdateTaskRequest, context: object) -> pb.UpdateTaskResponse:
         """Change a task."""
         said = await _input(request.task)
+
+        def response(task: Task) -> pb.UpdateTaskResponse:
+            return pb.UpdateTaskResponse(task=_task(task))
+
         task = await self._tasks.update(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
@@ -66,9 +74,9 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
             tuple(dict.fromkeys(request.update_mask.paths)),
             expected_version=request.expected_version,
             principal=principal_of(request.subject_user_id),
-            request=request_of("UpdateTask", request),
+            request=request_of("UpdateTask", request, response=response),
         )
-        return pb.UpdateTaskResponse(task=_task(task))
+        return response(task)
 
     async def GetTask(self, request: pb.GetTaskRequest, context: object) -> pb.GetTaskResponse:
         """Read a task and its newest messages."""
@@ -101,18 +109,26 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
 
     async def CancelTask(self, request: pb.CancelTaskRequest, context: object) -> pb.CancelTaskResponse:
         """End a task as canceled."""
+
+        def response(task: Task) -> pb.CancelTaskResponse:
+            return pb.CancelTaskResponse(task=_task(task))
+
         task = await self._tasks.cancel(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
             principal=principal_of(request.subject_user_id),
-            request=request_of("CancelTask", request),
+            request=request_of("CancelTask", request, response=response),
         )
-        return pb.CancelTaskResponse(task=_task(task))
+        return response(task)
 
     async def PutArtifact(self, request: pb.PutArtifactRequest, context: object) -> pb.PutArtifactResponse:
         """Write a version of an artifact, or a chunk of one."""
         parts, redacted = await parts_of(request.artifact.parts)  # first: it takes the secrets out of the request
         said = request.artifact
+
+        def response(artifact: Artifact) -> pb.PutArtifactResponse:
+            return pb.PutArtifactResponse(artifact=_artifact(artifact), redacted_parts=redacted)
+
         artifact = await self._artifacts.put(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
@@ -126,9 +142,9 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
                 is_last=request.last_chunk,
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of("PutArtifact", request),
+            request=request_of("PutArtifact", request, response=response),
         )
-        return pb.PutArtifactResponse(artifact=_artifact(artifact), redacted_parts=redacted)
+        return response(artifact)
 
     async def GetArtifact(self, request: pb.GetArtifactRequest, context: object) -> pb.GetArtifactResponse:
         """Read a version of an artifact."""

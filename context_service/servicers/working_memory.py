@@ -146,20 +146,23 @@ class WorkingMemoryServicer(FindingServicer):
     async def StartUpload(self, request: pb.StartUploadRequest, context: object) -> pb.StartUploadResponse:
         """Begin a resumable upload."""
 
+        def response(upload: Upload) -> pb.StartUploadResponse:
+            return pb.StartUploadResponse(upload=self._upload(upload))
+
         async def replay(answer: dict[str, str]) -> pb.StartUploadResponse:
             try:  # as far as it is by now: the caller goes on there
                 upload = await self._uploads.get(UUID(answer["upload_id"]), principal=calls.principal())
             except UploadNotFound:  # it is finished, or too old
                 return pb.StartUploadResponse.FromString(unpacked(answer[RESPONSE]))
-            return pb.StartUploadResponse(upload=self._upload(upload))
+            return response(upload)
 
         upload = await self._uploads.start(
             _input("record", request.record),
             principal=calls.principal(),
             declared=_declared(request, ""),
-            request=request_of("StartUpload", request, replay=replay, is_kept=True),
+            request=request_of("StartUpload", request, response=response, replay=replay),
         )
-        return pb.StartUploadResponse(upload=self._upload(upload))
+        return response(upload)
 
     async def AppendUpload(
         self, requests: AsyncIterator[pb.AppendUploadRequest], context: object

@@ -237,14 +237,8 @@ class CheckpointRows:
         """Remove blocks that neither a window that is locked nor a checkpoint of it shows."""
         await transaction.query(_PRUNE, {"tenant_id": transaction.tenant_id, "window_id": window.window_id})
 
-    async def read(self, window: Window, number: int, *, principal: Principal) -> Checkpoint | None:
-        """Return a checkpoint; None: the window has none of this number, or no longer."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_READ, (door.tenant_id, window.window_id, number))
-        return _checkpoint(rows[0]) if rows else None
-
     async def locked(self, transaction: Transaction, window: Window, number: int) -> Checkpoint | None:
-        """Return the same of a window that is locked."""
+        """Return a checkpoint of a window that is locked; None: it has none of this number, or no longer."""
         rows = await transaction.query(_READ, (transaction.tenant_id, window.window_id, number))
         return _checkpoint(rows[0]) if rows else None
 

@@ -113,48 +113,38 @@ class Checkpoints:
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             WindowBehind: there was no time to read all of the log; what was read stays.
-            CheckpointNotFound: a request that is repeated made one that is gone since.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         principal = principal.without_admin()
-        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
-            return await self._made_before(window_id, answer["number"], principal)
         async with self._order.turn((principal.tenant_id, window_id)):
             for _ in range(_TRIES):
                 window = await self._packs.read(window_id, principal=principal)
                 if window and (made := await self._made(window, label, principal, request)):
-                    return made if isinstance(made, Checkpoint) else await self._made_before(window_id, made, principal)
+                    return made
         raise Aborted("others write to the window all the time; try again")
 
     async def _made(
         self, window: Window, label: str, principal: Principal, request: Request | None
-    ) -> Checkpoint | int | None:
-        """Write a checkpoint and return it, or the number of the one that a request made; None: the window moved."""
+    ) -> Checkpoint | None:
+        """Write a checkpoint and return it; None: the window moved."""
 
-        async def work(transaction: Transaction) -> Checkpoint | int | None:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["number"])
+        async def work(transaction: Transaction) -> Checkpoint:
+            if request:
+                await self._requests.claim(transaction, request)
             made = await self._checkpoints.make(
                 transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
             )
             if made is None:
                 raise _Moved
             if request:
-                await self._rows.answer(transaction, request, window, number=made.number)
+                await self._requests.answer(transaction, request, made, about_id=window.context_id)
             return made
 
         try:
             return await self._log.of(principal, window.context_id).transaction(work)
         except _Moved:
             return None
-
-    async def _made_before(self, window_id: UUID, number: int, principal: Principal) -> Checkpoint:
-        window = await self._rows.find(window_id, principal=principal)
-        made = await self._checkpoints.read(window, number, principal=principal)
-        if made is None:
-            raise _no_checkpoint(number)
-        return made
 
     async def page(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
@@ -220,6 +210,7 @@ class Checkpoints:
         expected_last_seq: int,
         principal: Principal,
         request: Request | None,
+        reported: Callable[[RolledBack], object] | None = None,
     ) -> RolledBack:
         """Make a window what it was, in its turn, once for a request.
 
@@ -229,6 +220,7 @@ class Checkpoints:
             expected_last_seq: The newest message of the log that the caller knows.
             principal: Who asks.
             request: Its id.
+            reported: Returns what the answer of the call is made of, which has more to do. None: the call is done.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -236,8 +228,6 @@ class Checkpoints:
             LogMoved: the log has messages that the caller does not know.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract; and the errors of `chosen`.
         """
-        if before := await self.gone_back_before(window_id, principal=principal, request=request):
-            return before
         async with self._order.turn((principal.tenant_id, window_id)):
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
@@ -248,16 +238,23 @@ class Checkpoints:
 
             async def work(transaction: Transaction) -> RolledBack | Any:
                 if request and (answer := await self._requests.claim(transaction, request)):
-                    return answer
+                    return answer  # of a call that has more to do
                 locked = await self._locked(transaction, window)
                 if way.number is None:
                     done = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
                 else:
                     done = await self._undone(transaction, locked, way.number, last_seq, way.keep_to)
                 await self._views.account(transaction, locked, done.receipt)
+                done = replace(done, receipt=await self._views.receipt(transaction, locked, done.receipt.epoch))
                 if request:
-                    epoch, count = done.receipt.epoch, done.message_count
-                    await self._rows.answer(transaction, request, locked, epoch=epoch, message_count=count)
+                    await self._requests.answer(
+                        transaction,
+                        request,
+                        reported(done) if reported else done,
+                        about_id=locked.context_id,
+                        known={"epoch": done.receipt.epoch, "message_count": done.message_count},
+                        is_whole=reported is None,
+                    )
                 return done
 
             done = await self._log.of(principal, window.context_id).transaction(work)
@@ -266,12 +263,12 @@ class Checkpoints:
                 raise Aborted("others write to the window all the time; try again")
             return await self._rolled_back_before(window_id, done, principal)
         self._telemetry.broke(done.receipt.reason, profile=window.profile)
-        return replace(done, receipt=await self._written(window, done.receipt.epoch, principal))
+        return done
 
     async def gone_back_before(
         self, window_id: UUID, *, principal: Principal, request: Request | None
     ) -> RolledBack | None:
-        """Return what a request did before; None: nothing.
+        """Return what a request did before that has more to do; None: nothing.
 
         Raises:
             WindowNotFound: there is no such window.
@@ -383,7 +380,7 @@ class Checkpoints:
     async def _rolled_back_before(self, window_id: UUID, answer: Any, principal: Principal) -> RolledBack:
         """Return what a rollback did that a request was answered with."""
         window = await self._rows.find(window_id, principal=principal)
-        receipt = await self._written(window, answer["epoch"], principal)
+        (receipt,) = await self._views.receipts(window, principal=principal, before=answer["epoch"] + 1, count=1)
         left_out = LeftOut(tuple((first, last) for first, last in receipt.account.left_out))
         return RolledBack(
             receipt=receipt,
@@ -391,10 +388,6 @@ class Checkpoints:
             message_ids=await self._checkpoints.message_ids(window, left_out, principal=principal),
             message_count=answer["message_count"],
         )
-
-    async def _written(self, window: Window, epoch: int, principal: Principal) -> Receipt:
-        (receipt,) = await self._views.receipts(window, principal=principal, before=epoch + 1, count=1)
-        return receipt
 
 
 class _Moved(Exception):

@@ -77,7 +77,7 @@ class _Moved(Exception):
 
 
 # Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
-_Write = Callable[[Transaction, Window], Awaitable[Mapping[str, Any]]]
+_Write = Callable[[Transaction, Window], Awaitable[Any]]
 
 
 class Editing:
@@ -124,8 +124,9 @@ class Editing:
     async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
         """Change what stands in front of all, and the config, and return the window; the same again changes nothing.
 
-        Behind another goal it folds at once, if there is something to fold: what matters is another thing. Another
-        config holds from the next pack on.
+        After another goal it folds at once, if there is something to fold: other lines matter then. What it returns is
+        the window before that fold, so that a repeat of the call is answered with the same. Another config holds from
+        the next pack on.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -152,23 +153,25 @@ class Editing:
                 room = await self._room(window, principal)
                 check_room(replace(wanted, token_factor=room.token_factor), state_tokens=room.state_tokens)
 
-            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+            async def write(transaction: Transaction, locked: Window) -> Window:
                 nonlocal is_new_goal
                 is_new_goal = "goal" in changed
                 if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
                     raise _Moved
                 await self._rows.configure(transaction, wanted)
-                if not changed:
-                    return {}
-                await self._views.change_head(transaction, wanted)
-                rules = [f"{_HEAD[name]} is another one" for name in changed]
-                await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
-                return {}
+                if changed:
+                    await self._views.change_head(transaction, wanted)
+                    rules = [f"{_HEAD[name]} is another one" for name in changed]
+                    await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
+                updated = await self._rows.lock(transaction, locked.context_id, window_id)
+                if updated is None:
+                    raise no_window(window_id)
+                return updated
 
             return write
 
         principal = principal.without_admin()
-        await self._edited(
+        updated: Window = await self._edited(
             window_id,
             prepared,
             principal=principal,
@@ -178,7 +181,7 @@ class Editing:
         if is_new_goal:
             with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
                 await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
-        return (await self._standing(window_id, principal)).window
+        return updated
 
     async def pin(
         self, window_id: UUID, text: str, ref: str, *, principal: Principal, request: Request | None
@@ -333,8 +336,8 @@ class Editing:
         principal: Principal,
         request: Request | None,
         reason: Callable[[], str] = str,
-    ) -> Mapping[str, Any]:
-        """Return the answer of a change, which happens once for a request.
+    ) -> Any:
+        """Make a change, once for a request, and return its answer.
 
         Args:
             window_id: Of what.
@@ -343,8 +346,6 @@ class Editing:
             request: Its id.
             reason: Returns of a change that was written why it broke the prefix; empty: it did not.
         """
-        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
-            return dict(answer)
         async with self._order.turn((principal.tenant_id, window_id)):
             for _ in range(_TRIES):
                 standing = await self._standing(window_id, principal)
@@ -363,16 +364,16 @@ class Editing:
 
     async def _written(
         self, window: Window, write: _Write, *, principal: Principal, request: Request | None
-    ) -> tuple[Mapping[str, Any], bool]:
+    ) -> tuple[Any, bool]:
         """Write a change of a window, and return its answer, and whether that is new.
 
         Raises:
             _Moved: the window is another one meanwhile.
         """
 
-        async def work(transaction: Transaction) -> tuple[Mapping[str, Any], bool]:
+        async def work(transaction: Transaction) -> tuple[Any, bool]:
             if request and (answer := await self._requests.claim(transaction, request)):
-                return dict(answer), False
+                return answer, False
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
                 raise no_window(window.window_id)
@@ -380,7 +381,12 @@ class Editing:
                 raise _Moved
             done = await write(transaction, locked)
             if request:
-                await self._rows.answer(transaction, request, locked, **done)
+                await self._requests.answer(
+                    transaction,
+                    request,
+                    done if request.response else {"window_id": str(window.window_id), **done},
+                    about_id=window.context_id,
+                )
             return done, True
 
         return await self._log.of(principal, window.context_id).transaction(work)
@@ -465,8 +471,8 @@ class Editing:
 _HEAD = {"system_prompt": "the system prompt", "tools_json": "the list of tools", "goal": "the goal"}
 
 
-async def _nothing(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
-    return {}
+async def _nothing(transaction: Transaction, locked: Window) -> Window:
+    return locked
 
 
 async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[str, Any]:

@@ -102,6 +102,7 @@ UPDATE context.window_fork
 SET ended_at = now(), merged_seq = %(seq)s, merged_id = %(message_id)s, merged_tokens = %(tokens)s,
     is_whole = %(is_whole)s
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND number = %(number)s
+RETURNING ended_at
 """
 # Entries that hold: of what is in every pack all, and of the newest of all so many of each section. Of those there are
 # more the longer the log is, and most of them are not looked at.
@@ -195,8 +196,8 @@ class ForkRows:
         door = self._log.of(principal, window.context_id)
         return list(map(_fork, await door.query(_LIST, (door.tenant_id, window.context_id, window.window_id))))
 
-    async def merged(self, transaction: Transaction, fork: Fork, sent: Sent, *, tokens: int, is_whole: bool) -> None:
-        """Write that the result of a fork came back."""
+    async def merged(self, transaction: Transaction, fork: Fork, sent: Sent, *, tokens: int, is_whole: bool) -> Fork:
+        """Write that the result of a fork came back, and return the fork as it is then."""
         named = {
             "tenant_id": transaction.tenant_id,
             "context_id": fork.context_id,
@@ -206,7 +207,15 @@ class ForkRows:
             "tokens": tokens,
             "is_whole": is_whole,
         }
-        await transaction.query(_MERGED, named)
+        (row,) = await transaction.query(_MERGED, named)
+        return replace(
+            fork,
+            ended_at=row.ended_at,
+            merged_seq=sent.seq,
+            merged_id=sent.message_id,
+            merged_tokens=tokens,
+            is_whole=is_whole,
+        )
 
     async def newest(
         self, window: Window, counts: Mapping[str, int], *, whole: Sequence[str] = (), principal: Principal

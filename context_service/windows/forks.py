@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -78,14 +78,6 @@ class Forked(NamedTuple):
     window: Window
     number: int
     key: IssuedKey | None
-
-
-class Answered(Exception):
-    """The request was answered before."""
-
-    def __init__(self, answer: Any) -> None:
-        super().__init__(answer)
-        self.answer = answer
 
 
 class Forks:
@@ -153,8 +145,6 @@ class Forks:
         if not task.text.strip():
             raise InvalidArgument("task is blank", field="task")
         principal = principal.without_admin()
-        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
-            return await self._forked_before(answer, lifetime, principal)
         window = await self._current(window_id, task.inherits, principal)
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
@@ -168,13 +158,10 @@ class Forks:
             )
         given = await self._windows.prepared(_opening(window, task), principal=principal)
         inherited = await self._inherited(window, task.inherits, given, principal)
-        try:
-            with self._telemetry.refusals():
-                return await self._written(
-                    window, context, task, given, inherited, lifetime=lifetime, principal=principal, request=request
-                )
-        except Answered as twin:
-            return await self._forked_before(twin.answer, lifetime, principal)
+        with self._telemetry.refusals():
+            return await self._written(
+                window, context, task, given, inherited, lifetime=lifetime, principal=principal, request=request
+            )
 
     async def _written(
         self,
@@ -188,18 +175,14 @@ class Forks:
         principal: Principal,
         request: Request | None,
     ) -> Forked:
-        """Write a fork, once for a request.
-
-        Raises:
-            Answered: by a twin.
-        """
+        """Write a fork, once for a request."""
         first = await self._messaging.prepared(MessageInput(message_id="", role="user", content=task.text), path="task")
         context_id, made, number = new_id(), None, 0
 
         async def hold(transaction: Transaction) -> None:
             nonlocal number
-            if request and (answer := await self._requests.claim(transaction, request)):
-                raise Answered(answer)
+            if request:
+                await self._requests.claim(transaction, request)
             await transaction.turn_to(context.context_id)
             number = await self._number(transaction, window)
             await transaction.turn_to(context_id)
@@ -212,11 +195,11 @@ class Forks:
             key = None
             if principal.context_id is None:
                 key = await make_context_key(transaction, principal, context_id, scopes=(), lifetime=lifetime)
+            made = Forked(fork, number, key)
             if request:
-                await self._rows.answer(transaction, request, fork, number=number)
+                await self._requests.answer(transaction, request, made, about_id=context_id)
             await transaction.turn_to(context.context_id)
             await self._forks.add(transaction, window, number, fork)
-            made = Forked(fork, number, key)
 
         header = ContextInput(
             title=" ".join(task.text.split())[:_TITLE_CHARS],
@@ -278,11 +261,6 @@ class Forks:
         whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
         entries = await self._forks.newest(window, newest, whole=whole, principal=principal)
         return await beside_the_loop(RENDERING * sum(len(one.text) for one in entries), _passed_on, entries, given)
-
-    async def _forked_before(self, answer: Any, lifetime: timedelta, principal: Principal) -> Forked:
-        """Return the fork that a request was answered with, and another key: nobody can read the first one again."""
-        window = await self._rows.find(UUID(answer["window_id"]), principal=principal)
-        return Forked(window, answer["number"], await self.key_again(window.context_id, principal, lifetime))
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
         """Return another key of a fork's context; None: the caller has a key of a context, or the fork is gone."""

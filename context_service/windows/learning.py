@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 from uuid import UUID
 
 from context_service.windows import learned
@@ -128,16 +127,14 @@ class Learning:
             RequestIdReused: see the contract.
         """
         door = self._database.of(principal)
-        if request and (answer := await self._requests.answered(door, request)):
-            return Known(**answer)
         check_text("app_id", app_id, chars_max=APP_CHARS_MAX)
         check_text("profile", said, chars_max=2 * APP_CHARS_MAX, required=True)
         kept = await self._profiles.named(said, principal=principal, field="profile")
         base = (await self._profiles.of(kept, principal=principal)).base or kept
 
         async def work(transaction: Transaction) -> Known:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return Known(**answer)
+            if request:
+                await self._requests.claim(transaction, request)
             known = await self._rows.locked(transaction, base, app_id)
             if known is None:
                 raise LimitExceeded(
@@ -150,7 +147,7 @@ class Learning:
             now = replace(now, is_frozen=known.is_frozen if is_frozen is None else is_frozen)
             await self._rows.write(transaction, now)
             if request:
-                await self._requests.answer(transaction, request, _answer(now))
+                await self._requests.answer(transaction, request, now)
             return now
 
         return await door.transaction(work)
@@ -182,15 +179,3 @@ class Learning:
     def _own(self, principal: Principal) -> Tenant:
         """Return the tenant's own door: what follows from counts is for all of an app, whoever of it taught it."""
         return self._database.of(Principal(tenant_id=principal.tenant_id, subject="learning"))
-
-
-def _answer(now: Known) -> dict[str, Any]:
-    """Return what a call is answered, as it is kept."""
-    return {
-        "profile": now.profile,
-        "app_id": now.app_id,
-        "context_count": now.context_count,
-        "is_frozen": now.is_frozen,
-        "version": now.version,
-        "learned_count": now.learned_count,
-    }

@@ -21,7 +21,6 @@ from context_service.parts import Part, ToolResult
 from context_service.rendering.turns import text_of
 from context_service.tokens import TokenCounter
 from context_service.windows.fork_rows import Fork, ForkRows
-from context_service.windows.forks import Answered
 from context_service.windows.heads import RENDERING
 from context_service.windows.packs import Packs
 from context_service.windows.refs import fork_ref, refs_between
@@ -33,7 +32,6 @@ from contextkeep.errors import Aborted, ContextClosed, InvalidArgument, Permissi
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import end_context_keys
-from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -52,6 +50,10 @@ class _Worked(NamedTuple):
 
 class _Moved(Exception):
     """Something was said in the fork meanwhile."""
+
+
+class _MergedBefore(Exception):
+    """The result of the fork came back by another call."""
 
 
 class Merges:
@@ -112,8 +114,6 @@ class Merges:
         if tokens_max < 0:
             raise InvalidArgument("tokens_max is negative", field="tokens_max")
         principal = principal.without_admin()
-        if request:  # what it named first counts
-            await self._requests.answered(self._log.of(principal, new_id()), request)
         window = await self._rows.find(window_id, principal=principal)
         fork = await self._fork_of(window, principal)
         for _ in range(_TRIES):
@@ -127,12 +127,14 @@ class Merges:
             worked = await self._worked(fork, parent, tokens_max, principal)
             try:
                 with self._telemetry.refusals():
-                    await self._written(fork, parent, worked, tool_call_id, principal=principal, request=request)
+                    merged = await self._written(
+                        fork, parent, worked, tool_call_id, principal=principal, request=request
+                    )
                 await self._log.close_below(fork.fork_context_id, principal=principal)
-                return await self._fork_of(window, principal)
+                return merged
             except _Moved:
                 continue
-            except Answered:
+            except _MergedBefore:
                 fork = await self._fork_of(window, principal)
         raise Aborted("others write to the fork all the time; try again")
 
@@ -140,8 +142,9 @@ class Merges:
         """Keep that a request was answered, also one that found it done."""
 
         async def work(transaction: Transaction) -> None:
-            if request and not await self._requests.claim(transaction, request):
-                await self._requests.answer(transaction, request, {"seq": fork.merged_seq}, about_id=fork.context_id)
+            if request:
+                await self._requests.claim(transaction, request)
+                await self._requests.answer(transaction, request, fork, about_id=fork.context_id)
 
         if request:
             await self._log.of(principal, fork.context_id).transaction(work)
@@ -199,12 +202,12 @@ class Merges:
         *,
         principal: Principal,
         request: Request | None,
-    ) -> None:
-        """Write what comes back, once, and close the fork.
+    ) -> Fork:
+        """Write what comes back, once, close the fork, and return it as it is then.
 
         Raises:
             _Moved: the fork is another one meanwhile.
-            Answered: by a twin.
+            _MergedBefore: by another call.
         """
         text, is_whole = worked.result
         came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())
@@ -217,17 +220,18 @@ class Merges:
         )
         message = await self._messaging.prepared(said, path="tool_call_id")
         tokens = TokenCounter(parent.tokens_family).count(text)
+        merged = fork
 
         async def hold(transaction: Transaction) -> None:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                raise Answered(answer)
+            if request:
+                await self._requests.claim(transaction, request)
             context = await self._log.lock(transaction, fork.context_id)
             now = await self._forks.locked(transaction, fork)
             locked = await self._rows.lock(transaction, fork.context_id, fork.window_id)
             if context is None or now is None or locked is None:
                 raise no_window(fork.fork_window_id)
             if now.merged_seq:
-                raise Answered(None)
+                raise _MergedBefore
             if context.closed_at:
                 raise ContextClosed("what it was forked from is closed", context_id=fork.context_id)
             if locked.closed_at:
@@ -241,9 +245,10 @@ class Merges:
             await transaction.turn_to(fork.context_id)
 
         async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
-            await self._forks.merged(transaction, fork, sent[0], tokens=tokens, is_whole=is_whole)
+            nonlocal merged
+            merged = await self._forks.merged(transaction, fork, sent[0], tokens=tokens, is_whole=is_whole)
             if request:
-                await self._rows.answer(transaction, request, parent, seq=sent[0].seq)
+                await self._requests.answer(transaction, request, merged, about_id=parent.context_id)
             await transaction.turn_to(fork.fork_context_id)
             await self._log.close(transaction, fork.fork_context_id)
             await self._rows.lock(transaction, fork.fork_context_id, fork.fork_window_id)
@@ -254,6 +259,7 @@ class Merges:
             await self._log.append(
                 fork.context_id, [message], known=(), hold=hold, then=then, principal=principal, request=None
             )
+        return merged
 
 
 def _speaks(message: Message) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
 
 from context_service.contexts.log import Log
@@ -123,16 +123,24 @@ class Outcomes:
         """
         _check(outcome, principal)
         principal = principal.without_admin()
-        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
+        begun = None
+        if request and outcome.lesson:  # a call that was killed before it came to the lesson, perhaps
+            begun = await self._requests.answered(self._log.of(principal, new_id()), request)
+        if begun:
             window = await self._rows.find(window_id, principal=principal)
+            recorded = Recorded(begun["step_from"], begun["step_to"], None)
         else:
-            window, answer = await self._recorded(window_id, outcome, principal, request)
-        memory_id = await self._remembered(window, outcome, principal, request) if outcome.lesson else None
-        return Recorded(answer["step_from"], answer["step_to"], memory_id)
+            window, recorded = await self._recorded(window_id, outcome, principal, request)
+        if not outcome.lesson:
+            return recorded
+        recorded = recorded._replace(memory_id=await self._remembered(window, outcome, principal, request))
+        if request:
+            await self._requests.complete(self._log.of(principal, window.context_id), request, recorded)
+        return recorded
 
     async def _recorded(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
-    ) -> tuple[Window, Any]:
+    ) -> tuple[Window, Recorded]:
         async with self._order.turn((principal.tenant_id, window_id)):
             for _ in range(_TRIES):
                 window = await self._packs.read(window_id, principal=principal)
@@ -144,16 +152,19 @@ class Outcomes:
                     raise InvalidArgument(f"the window has steps 1 to {window.step_count}", field="step_to")
 
                 said = Ending(step_from, step_to, outcome.score)
-                if answer := await self._written(window, said, principal, request):
-                    return window, answer
+                is_whole = not outcome.lesson
+                if recorded := await self._written(window, said, principal, request, is_whole=is_whole):
+                    return window, recorded
         raise Aborted("others write to the window all the time; try again")
 
-    async def _written(self, window: Window, said: Ending, principal: Principal, request: Request | None) -> Any:
+    async def _written(
+        self, window: Window, said: Ending, principal: Principal, request: Request | None, *, is_whole: bool
+    ) -> Recorded | None:
         """Write how steps ended, and return what is answered; None: the window is another one meanwhile."""
 
-        async def work(transaction: Transaction) -> Any:
+        async def work(transaction: Transaction) -> Recorded:
             if request and (answer := await self._requests.claim(transaction, request)):
-                return answer
+                return Recorded(answer["step_from"], answer["step_to"], None)
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
                 raise no_window(window.window_id)
@@ -163,10 +174,17 @@ class Outcomes:
                 raise _Moved
             known = await self._endings.read_in(transaction, locked)
             await self._endings.write(transaction, locked, known.with_one(said))
-            answer = {"step_from": said.step_from, "step_to": said.step_to}
+            recorded = Recorded(said.step_from, said.step_to, None)
             if request:
-                await self._rows.answer(transaction, request, locked, **answer)
-            return answer
+                await self._requests.answer(
+                    transaction,
+                    request,
+                    recorded,
+                    about_id=window.context_id,
+                    known={"step_from": said.step_from, "step_to": said.step_to},
+                    is_whole=is_whole,
+                )
+            return recorded
 
         with suppress(_Moved):
             return await self._log.of(principal, window.context_id).transaction(work)

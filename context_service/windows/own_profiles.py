@@ -86,9 +86,9 @@ class OwnProfiles:
         except BadProfile as error:
             raise InvalidArgument(str(error), field="text") from None
 
-        async def work(transaction: Transaction) -> int:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["version"])
+        async def work(transaction: Transaction) -> StoredProfile:
+            if request:
+                await self._requests.claim(transaction, request)
             put = await self._rows.put(transaction, name, text, created_by=principal.subject)
             for limit, most, value in (
                 ("profiles", PROFILES_MAX, put.profiles),
@@ -96,14 +96,12 @@ class OwnProfiles:
             ):
                 if value > most:
                     raise LimitExceeded(f"there are {most} {limit} at most", limit=limit, limit_max=most, value=value)
+            stored = await self._rows.stored(transaction, name, put.version)
             if request:
-                await self._requests.answer(transaction, request, {"version": put.version})
-            return put.version
+                await self._requests.answer(transaction, request, stored)
+            return stored
 
-        version = await door.transaction(work)
-        stored = await self._rows.read(principal.tenant_id, name, version)
-        assert stored is not None  # nothing removes one
-        return stored
+        return await door.transaction(work)
 
     async def page(
         self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool

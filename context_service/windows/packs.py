@@ -80,7 +80,6 @@ from contextkeep.errors import (
 from service_runtime.auth import Principal
 from service_runtime.calls import remaining_s
 from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -418,15 +417,8 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        if receipt := await self._committed_before(window_id, principal, request):
-            return receipt
-        try:
-            async with self._order.turn((principal.tenant_id, window_id)):
-                return await self._committed(window_id, principal, request, expected_epoch)
-        except (FoldStale, FoldNotPrepared):  # by a twin of this call, perhaps
-            if receipt := await self._committed_before(window_id, principal, request):
-                return receipt
-            raise
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await self._committed(window_id, principal, request, expected_epoch)
 
     async def _committed(
         self, window_id: UUID, principal: Principal, request: Request | None, expected_epoch: int | None
@@ -447,18 +439,6 @@ class Packs:
             with suppress(_Moved):
                 return await self._write_prepared(planned, principal, request)
         raise Aborted("others write to the window while it is folded; try again")
-
-    async def _committed_before(self, window_id: UUID, principal: Principal, request: Request | None) -> Receipt | None:
-        """Return the receipt of the fold that a request was answered with, if it was."""
-        if request is None:
-            return None
-        answer = await self._requests.answered(self._log.of(principal, new_id()), request)
-        return await self._receipt(window_id, answer["epoch"], principal) if answer else None
-
-    async def _receipt(self, window_id: UUID, epoch: int, principal: Principal) -> Receipt:
-        window = await self._rows.find(window_id, principal=principal)
-        (receipt,) = await self._views.receipts(window, principal=principal, before=epoch + 1, count=1)
-        return receipt
 
     async def _packed(
         self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, about: About | None
@@ -846,21 +826,21 @@ class Packs:
         """
         window, receipt = planned.ahead.window, planned.receipt("prepared")
 
-        async def work(transaction: Transaction) -> tuple[int, bool]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["epoch"]), False
+        async def work(transaction: Transaction) -> Receipt:
+            if request:
+                await self._requests.claim(transaction, request)
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None or not _is_same(locked, window):
                 raise _Moved
             await self._write_fold(transaction, planned, receipt)
+            written = await self._views.receipt(transaction, locked, receipt.epoch)
             if request:
-                await self._rows.answer(transaction, request, locked, epoch=receipt.epoch)
-            return receipt.epoch, True
+                await self._requests.answer(transaction, request, written, about_id=window.context_id)
+            return written
 
-        epoch, is_new = await self._log.of(principal, window.context_id).transaction(work)
-        if is_new:
-            await self._count(planned, receipt.reason, principal)
-        return await self._receipt(window.window_id, epoch, principal)
+        written = await self._log.of(principal, window.context_id).transaction(work)
+        await self._count(planned, receipt.reason, principal)
+        return written
 
     async def _count(self, planned: _Planned, reason: str, principal: Principal) -> None:
         window = planned.ahead.window

@@ -135,6 +135,11 @@ class ProfileRows:
         rows = await self._door(tenant_id).query(_READ, (tenant_id, name, version))
         return _stored(rows[0]) if rows else None
 
+    async def stored(self, transaction: Transaction, name: str, version: int) -> StoredProfile:
+        """Return a version that is there, as `read`."""
+        (row,) = await transaction.query(_READ, (transaction.tenant_id, name, version))
+        return _stored(row)
+
     async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
         """Return the profiles of a tenant by name, from behind `after` on, each as it was put last."""
         door = self._database.of(principal)

@@ -49,11 +49,11 @@ class Recovered:
     """What to try again with.
 
     Attributes:
-        pack: As it is now.
+        pack: As it is now. None: it is not made yet.
         done: What was rolled back; None: it was done before, by another report of a pack of before that.
     """
 
-    pack: Pack
+    pack: Pack | None
     done: RolledBack | None
 
 
@@ -120,7 +120,7 @@ class Recovery:
             raise no_window(window_id)
         check_had(standing, named)
         if not is_invalid:
-            await self._changed_nothing(standing.window, principal, request)
+            await self._changed_nothing(standing.window, None, principal, request)
             return None
         around = await self._around(standing.window, named, principal)
         expected = named.last_seq if expected_last_seq is None else expected_last_seq
@@ -137,17 +137,27 @@ class Recovery:
 
             with suppress(_DoneBefore):
                 done = await self._checkpoints.gone_back(
-                    window_id, chosen, expected_last_seq=expected, principal=principal, request=request
+                    window_id,
+                    chosen,
+                    expected_last_seq=expected,
+                    principal=principal,
+                    request=request,
+                    reported=lambda done: Recovered(pack=None, done=done),
                 )
         if done is None:  # by a twin of this call, perhaps
             done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
         if done is None:
-            await self._changed_nothing(standing.window, principal, request)
+            await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
         about = About(around, done.receipt.account.block_count) if done and around else None
-        return Recovered(pack=await self._packs.pack(window_id, principal=principal, about=about), done=done)
+        recovered = Recovered(pack=await self._packs.pack(window_id, principal=principal, about=about), done=done)
+        if request:
+            await self._requests.complete(self._log.of(principal, standing.window.context_id), request, recovered)
+        return recovered
 
-    async def _changed_nothing(self, window: Window, principal: Principal, request: Request | None) -> None:
-        """Keep that a request was answered.
+    async def _changed_nothing(
+        self, window: Window, recovered: Recovered | None, principal: Principal, request: Request | None
+    ) -> None:
+        """Store the answer of a call that took nothing back; if it will have a pack, what is known before that.
 
         Raises:
             RequestIdReused: see the contract.
@@ -155,7 +165,9 @@ class Recovery:
 
         async def work(transaction: Transaction) -> None:
             if request and not await self._requests.claim(transaction, request):
-                await self._rows.answer(transaction, request, window)
+                await self._requests.answer(
+                    transaction, request, recovered, about_id=window.context_id, is_whole=recovered is None
+                )
 
         if request:
             await self._log.of(principal, window.context_id).transaction(work)

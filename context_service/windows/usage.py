@@ -12,7 +12,6 @@ from context_service.windows.usage_rows import Usage, UsageRows
 from context_service.windows.window_rows import WindowRows, no_window
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -72,8 +71,6 @@ class Billing:
         """
         _check(billed)
         principal = principal.without_admin()
-        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
-            return Learned(**answer["learned"])
         context_id = await self._rows.context_of(window_id, principal=principal)
 
         async def work(transaction: Transaction) -> tuple[Learned, bool]:
@@ -100,7 +97,8 @@ class Billing:
                 is_clamped=bool(counted) and not is_believed(counted=counted, billed=billed.input_tokens),
             )
             if request:
-                await self._rows.answer(transaction, request, window, learned=asdict(learned))
+                answer = {"window_id": str(window_id), "learned": asdict(learned)}
+                await self._requests.answer(transaction, request, answer, about_id=context_id)
             return learned, True
 
         learned, is_new = await self._log.of(principal, context_id).transaction(work)

@@ -1025,6 +1025,11 @@ class ViewRows:
         rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
+    async def receipt(self, transaction: Transaction, window: Window, epoch: int) -> Receipt:
+        """Return the account of an epoch that is written."""
+        (row,) = await transaction.query(_RECEIPTS, (transaction.tenant_id, window.window_id, epoch + 1, epoch + 1, 1))
+        return _receipt(row)
+
     async def receipts_since(
         self, window: Window, *, principal: Principal, epoch_after: int, count: int
     ) -> list[Receipt]:

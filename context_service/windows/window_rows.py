@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
-from psycopg.types.json import Jsonb
 
 from context_service.contexts.log import ALIVE, MESSAGES_JSON, Log, messages_of
 from context_service.contexts.model import Message
@@ -22,7 +21,6 @@ from context_service.windows.left_out import LeftOut
 from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Transaction
-from service_runtime.requests import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +161,6 @@ FROM context.context
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 RETURNING {_WINDOW}
 """  # noqa: S608 - constants
-# The answer goes with the context.
-_ANSWER = """
-UPDATE context.request SET answer = %s, about_id = %s
-WHERE tenant_id = %s AND request_id = %s
-"""
 
 _READ = f"""
 SELECT {_WINDOW} FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
@@ -330,12 +323,6 @@ class WindowRows:
             },
         )
         return _window(row)
-
-    async def answer(self, transaction: Transaction, request: Request, window: Window, **more: Any) -> None:
-        """Store which window was the answer to a request that is claimed, and what else was."""
-        key = request.key(transaction.bounds)
-        answer = Jsonb({"window_id": str(window.window_id), **more})
-        await transaction.query(_ANSWER, (answer, window.context_id, transaction.tenant_id, key))
 
     async def find(self, window_id: UUID, *, principal: Principal) -> Window:
         """Return a window that the principal may see, whichever context it is of.

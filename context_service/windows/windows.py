@@ -147,9 +147,9 @@ class Windows:
             learned = await self._learning.profile_of(given.profile, context_id, principal=principal)
             given = replace(given, profile=learned)
 
-        async def work(transaction: Transaction) -> Window | UUID:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["window_id"])
+        async def work(transaction: Transaction) -> Window:
+            if request:
+                await self._requests.claim(transaction, request)
             context = await self._log.lock(transaction, context_id)
             if context is None:
                 raise not_found(context_id)
@@ -166,18 +166,12 @@ class Windows:
             window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
             check_room(window)  # by what bills taught of its model
             if request:
-                await self._rows.answer(transaction, request, window)
+                await self._requests.answer(transaction, request, window, about_id=context_id)
             return window
 
         async with self._order.turn((principal.tenant_id, context_id)):
             with self._telemetry.refusals():
-                made = await self._log.of(principal, context_id).transaction(work)
-        if isinstance(made, Window):
-            return made
-        opened_before = await self._rows.standing(made, principal=principal)
-        if opened_before is None:  # the context is gone since
-            raise not_found(context_id)
-        return opened_before.window
+                return await self._log.of(principal, context_id).transaction(work)
 
     async def read(self, window_id: UUID, *, principal: Principal) -> Window:
         """Return a window.
@@ -213,20 +207,16 @@ class Windows:
             RequestIdReused: see the contract.
         """
         principal = principal.without_admin()
-        if request:  # what it named first counts
-            await self._requests.answered(self._log.of(principal, new_id()), request)
         context_id = await self._rows.context_of(window_id, principal=principal)
 
         async def work(transaction: Transaction) -> Window:
-            again = request and await self._requests.claim(transaction, request)
-            window = await self._rows.lock(transaction, context_id, window_id)
-            if window is None:
+            if request:
+                await self._requests.claim(transaction, request)
+            if await self._rows.lock(transaction, context_id, window_id) is None:
                 raise no_window(window_id)
-            if again:
-                return window
             closed = await self._rows.close(transaction, window_id)
             if request:
-                await self._rows.answer(transaction, request, closed)
+                await self._requests.answer(transaction, request, closed, about_id=context_id)
             return closed
 
         return await self._log.of(principal, context_id).transaction(work)

@@ -23,6 +23,7 @@ from service_runtime.postgres import Tenant, Transaction
 
 _START_UPLOAD = """
 INSERT INTO context.upload (tenant_id, id, due_at, size_bytes, sha256, record) VALUES (%s, %s, now() + %s, %s, %s, %s)
+RETURNING due_at
 """
 
 _FIND_UPLOAD = """
@@ -113,12 +114,14 @@ class OpenUpload:
 
 async def start(
     transaction: Transaction, upload_id: UUID, said: RecordInput, declared: Declared, *, lease_s: float
-) -> None:
-    """Insert an upload without parts."""
+) -> datetime:
+    """Insert an upload without parts, and return until when it may rest."""
     lease = timedelta(seconds=lease_s)
     record = Jsonb(_json_of(said))
     parameters = (transaction.tenant_id, upload_id, lease, declared.size_bytes, declared.sha256, record)
-    await transaction.query(_START_UPLOAD, parameters)
+    (row,) = await transaction.query(_START_UPLOAD, parameters)
+    due_at: datetime = row.due_at.astimezone(UTC)
+    return due_at
 
 
 async def find(door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:

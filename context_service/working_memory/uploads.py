@@ -101,20 +101,19 @@ class ResumableUploads:
         self._memory.check_header(said, path="record")
         said = within_bounds(said, principal)
         tenant = self._database.of(principal)
-        if request and (answer := await self._requests.answered(tenant, request)):
-            return await self.get(UUID(answer["upload_id"]), principal=principal)
         await self._memory.check_room(principal, said, declared)
         upload_id = new_id()
 
-        async def work(transaction: Transaction) -> UUID:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["upload_id"])
-            await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+        async def work(transaction: Transaction) -> Upload:
             if request:
-                await self._requests.answer(transaction, request, {"upload_id": str(upload_id)})
-            return upload_id
+                await self._requests.claim(transaction, request)
+            due_at = await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+            upload = Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
+            if request:
+                await self._requests.answer(transaction, request, upload, known={"upload_id": str(upload_id)})
+            return upload
 
-        return await self.get(await tenant.transaction(work), principal=principal)
+        return await tenant.transaction(work)
 
     async def append(
         self, upload_id: UUID, chunks: AsyncIterable[bytes], *, offset_bytes: int, principal: Principal

@@ -55,9 +55,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "an answer of a model: 1 MiB, 65,536 containers; of an embedder: 128 KiB and 8 containers for each text": (
         "context_service.llm.endpoint:parsed",
     ),
-    "an answer that is kept for a call that comes again: what the call wrote": (
-        "service_runtime.requests:Requests.keep",
-    ),
+    "an answer that is kept for a call that comes again: what the call wrote": ("service_runtime.requests:_packed",),
     "no data of a caller: files of the service, libraries of clouds, keys of an operator": (
         "context_service.app:_file_mappings",
         "context_service.app:_ground",

@@ -11,7 +11,6 @@ import pytest
 
 from context_service.rendering import Format
 from context_service.windows.view_rows import ViewRows
-from context_service.windows.window_rows import WindowRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     BudgetTooSmall,
@@ -25,6 +24,7 @@ from contextkeep.errors import (
     WindowClosed,
     WindowNotFound,
 )
+from service_runtime.requests import Requests
 from tests.context_service.contexts import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
 from tests.context_service.windows.test_folding import step
@@ -277,7 +277,7 @@ async def test_a_kill_within_a_change_leaves_the_window_as_it_was(
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(*((ViewRows, "account") if at == "account" else (WindowRows, "answer")), dying)
+        patched.setattr(*((ViewRows, "account") if at == "account" else (Requests, "answer")), dying)
         for name, fields in (("Pin", {"text": "a"}), ("UpdateWindow", {"goal": "b"})):
             with pytest.raises(Internal):
                 await caller.call(name, window_id=window.window_id, request_id=an_id(), **fields)

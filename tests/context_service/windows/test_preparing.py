@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from context_service.windows.config import Config
 from context_service.windows.folds import Limits, View
+from context_service.windows.packs import Packs
 from context_service.windows.prepared import committed, prepared
 from context_service.windows.view_rows import ViewRows, _prepared_of, _prepared_text
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -378,11 +379,11 @@ async def test_a_commit_whose_answer_is_lost_is_answered_when_it_is_asked_again(
     await prepare(caller, window)
     request_id = an_id()
 
-    async def lost(self: ViewRows, *args: Any, **fields: Any) -> Any:
-        raise Unavailable("the connection is gone")
+    async def lost(self: Packs, *args: Any, **fields: Any) -> Any:
+        raise Unavailable("the connection is gone", dependency="postgres")
 
     with monkeypatch.context() as patched:
-        patched.setattr(ViewRows, "receipts", lost)
+        patched.setattr(Packs, "_count", lost)  # right after the commit
         with pytest.raises(Unavailable):
             await commit(caller, window, request_id=request_id)
     assert (await commit(caller, window, request_id=request_id)).epoch == 1

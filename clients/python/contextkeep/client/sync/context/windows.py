@@ -243,8 +243,9 @@ class WindowCalls(Client):
     ) -> Window:
         """Change what a window shows in front of all, or its config, and return it; the same again changes nothing.
 
-        A change in front breaks the prefix of the window's packs. Behind another goal the window folds, if there is
-        something to fold. Another budget or config breaks nothing, and holds from the next pack on.
+        A change in front breaks the prefix of the window's packs. After another goal the window folds, if there is
+        something to fold; the window that is returned is the one before that fold. Another budget or config breaks
+        nothing, and holds from the next pack on.
 
         Args:
             window_id: Which.

@@ -3905,8 +3905,9 @@ export const ContextWindows: GenService<{
   },
   /**
    * Changes what is set, to what it is; all of it, or nothing. Another prompt, other tools and another goal break the prefix, with a receipt
-   * ("updated"); behind another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"). Another `config`
-   * and another budget hold from the next pack on, and break nothing: a pack that is over them folds. The same again changes nothing.
+   * ("updated"). After another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"); the answer is the
+   * window before that fold. Another `config` and another budget hold from the next pack on, and break nothing: a pack that is over them folds.
+   * The same again changes nothing.
    *
    * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: what stands in front of all does not fit, with what is pinned and what
    * must be there of the state), INVALID_ARGUMENT, LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
