@@ -124,7 +124,8 @@ class Unproven:
 
     def _refill(self) -> None:
         now = time.monotonic()
-        self._left = min(UNITS_AT_ONCE, self._left + (now - self._looked_at) * self._units_per_s)
+        passed_s = max(0.0, now - self._looked_at)  # a clock that is set back must not close the service
+        self._left = min(UNITS_AT_ONCE, self._left + passed_s * self._units_per_s)
         self._looked_at = now
 
 

@@ -84,6 +84,15 @@ async def test_callers_that_leave_take_nothing_of_the_budget():
     assert await asyncio.wait_for(queue.take("ipv4:10.0.0.1:1"), 5)
 
 
+async def test_a_clock_that_is_set_back_takes_nothing_of_the_budget(monkeypatch: pytest.MonkeyPatch):
+    queue = await emptied()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now - 7200)
+    queue._refill()
+    monkeypatch.setattr(time, "monotonic", lambda: now - 7199)
+    assert await asyncio.wait_for(queue.take("ipv4:10.0.0.1:1"), 5)
+
+
 async def test_a_call_that_costs_more_takes_more():
     queue = await emptied()
     began = time.monotonic()
