@@ -270,7 +270,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "data of a node": ("nodes:", "checking"),
     "a request: 4 MiB, 2,000 rows": ("nodes:", "graph", "checking"),
     "a line of an import": ("tests/entity_service",),
-    "a name of a host": ("tests/service_runtime/test_destinations.py",),
+    "a name of a host": ("tests/context_service/knowledge/test_mcp_client.py",),
     "`beside_the_loop` itself": ("tests/service_runtime/test_documents.py",),
     "a body of protobuf": ("tests/hostile/test_http.py",),
     "a request: 4 MiB, 100,000 fields": ("a_request",),
