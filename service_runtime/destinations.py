@@ -1,7 +1,7 @@
-"""Where the service may connect to because a caller said so: public addresses, and those that its operator lists.
+"""Addresses that the service may connect to for a caller: public ones, and those that its operator lists.
 
-A name is looked up once, all that it stands for is checked, and what was checked is what is connected to: who answers
-another address to the second question has not been asked one.
+A name is resolved once, all its addresses are checked, and the connection goes to a checked address: a DNS server that
+gives another answer the second time (DNS rebinding) is not asked again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Destination:
     """An address that was checked."""
 
     address: str
-    is_listed: bool  # by the operator: it may be one of his own network
+    is_listed: bool  # by the operator: it may be a private one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +47,12 @@ class _Entry:
 
 
 class Destinations:
-    """What may be connected to.
+    """Decides which addresses may be connected to.
 
     Args:
-        allowed: Addresses and networks that are no public ones, and still may be, each with a port or without; as of
+        allowed: Addresses and networks that are allowed though they are not public, each with a port or without; see
             `check_entries`.
-        resolve: Looks up what a name stands for.
+        resolve: Returns the addresses of a name.
     """
 
     def __init__(self, allowed: Sequence[str], *, resolve: Resolve | None = None) -> None:
@@ -63,8 +63,8 @@ class Destinations:
         """Return the address to connect to for a host.
 
         Raises:
-            AddressRefused: one that it stands for may not be connected to.
-            OSError: it stands for none.
+            AddressRefused: one of its addresses may not be connected to.
+            OSError: it has no address.
         """
         addresses = await self._resolve(host, port)
         if not addresses:
@@ -74,7 +74,7 @@ class Destinations:
         except AddressRefused as error:
             if literal_of(host):
                 raise
-            # Callers learn nothing of the network: what a name stands for in it is for the log.
+            # Callers learn nothing of the network: only the log has the address of the name.
             _log.warning("address refused", extra={"host": host, "port": port, "error": error.message})
             raise AddressRefused(
                 "nothing is sent to the address of its name: it is not a public one, and not in MCP_SERVERS_ALLOWED"
@@ -103,7 +103,7 @@ class Destinations:
 
 
 def check_entries(allowed: Sequence[str]) -> None:
-    """Check what an operator lists.
+    """Check the list of an operator.
 
     Raises:
         ValueError: one is neither an address nor a network.

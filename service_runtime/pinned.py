@@ -1,8 +1,8 @@
-"""HTTP to an address that was checked, of which no more is read than is good: for servers that are not trusted.
+"""HTTP to a checked address, with bounded answers: for servers that are not trusted.
 
-A connection goes to the address that was looked up and checked, with the name's TLS and `Host`; a request that leads
-elsewhere is not sent. What went wrong first is remembered: libraries above this one tell of it in other words, or not
-at all. The only file that knows how the HTTP library sends what it sends.
+A connection goes to the resolved and checked address, with the name's TLS and `Host`; a request to another address is
+not sent. The first failure is kept, because libraries above this one report it in other words, or not at all. Only
+this file knows how the HTTP library sends requests.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Origin:
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """What went wrong first, and how much was read."""
+    """The first failure of a conversation, and how many bytes were read."""
 
     answer_bytes_max: int  # of one response, as it comes
     talk_bytes_max: int  # of all of them
@@ -57,12 +57,12 @@ class Watch:
     requests: int = 0
 
     def failed(self, failure: str) -> Exception:
-        """Remember what went wrong, if nothing did before, and return what ends the response."""
+        """Keep the first failure, and return the error that ends the response."""
         self.failure = self.failure or failure
         return NotToBeRead(failure)
 
     def too_much(self) -> Exception:
-        """Return what ends a response that is too large."""
+        """Return the error that ends a response that is too large."""
         return self.failed(f"it answers more than {self.answer_bytes_max} bytes")
 
     def count_request(self) -> None:
@@ -162,18 +162,18 @@ def client(
     steps: Steps,
     readable: Callable[[Response, AsyncIterator[bytes]], AsyncIterator[bytes]] | None = None,
 ) -> httpx2.AsyncClient:
-    """Return a client whose requests go to an address that was checked.
+    """Return a client whose requests go to a checked address.
 
     Args:
-        origin: Whose requests are sent.
-        destination: Where to.
-        watch: What is told of them.
+        origin: The only origin that requests may name.
+        destination: The address to connect to.
+        watch: Notes failures and sizes.
         tls: For `https`.
         headers: Of each request.
-        check: Looks at the head of an answer to a POST, and raises what the watch returns where it is not to be read.
+        check: Checks the head of an answer to a POST, and raises the error of the watch if it must not be read.
         steps: Of all clients that share them, those of a tenant read one after the other.
-        readable: Passes on the body of an answer, and raises what the watch returns where it would cost too much to
-            read; None: any is passed on.
+        readable: Passes on the body of an answer, and raises the error of the watch if reading it would cost too
+            much. Without it, every body is passed on.
     """
     import httpx2
 
@@ -238,7 +238,7 @@ def client(
     return httpx2.AsyncClient(
         transport=Pinned(),
         headers={"accept-encoding": "identity", **headers},
-        timeout=httpx2.Timeout(None),  # whoever asks says how long
+        timeout=httpx2.Timeout(None),  # the caller has a deadline
         trust_env=False,
         follow_redirects=False,
     )
@@ -311,7 +311,7 @@ def _check_size(response: Response, watch: Watch) -> None:
 
 
 def broken(error: Exception) -> str:
-    """Return what is wrong with a connection, in our words; empty: nothing is."""
+    """Return the fault of a connection, in our words, or an empty text if there is none."""
     import httpx2
 
     connecting = cause_of(error, httpx2.ConnectError)
