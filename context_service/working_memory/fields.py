@@ -145,6 +145,9 @@ class FieldChecks:
         for name, chars_max in self._chars_max.items():
             if name in names:
                 check_text(f"{path}.{name}", getattr(said, name), chars_max=chars_max, required=name in _REQUIRED)
+        if "content_type" in names and not said.content_type.isprintable():
+            field = f"{path}.content_type"
+            raise InvalidArgument(f"{field} holds a character that is not printable", field=field)
         for name in _PROSE:
             if name in names:
                 text = getattr(said, name)

@@ -110,6 +110,7 @@ async def test_a_content_type_is_guessed_from_the_name(caller: Caller, name: str
         ({"memory_type": ""}, "memory_type"),
         ({"name": ""}, "name"),
         ({"name": "a\0b"}, "name"),
+        ({"content_type": "image/png\r\nx-other: header"}, "content_type"),
         ({"description": "a\0b"}, "description"),
         ({"working_memory_id": "1234"}, "working_memory_id"),
         ({"working_memory_id": f"{{{an_id()}}}"}, "working_memory_id"),

@@ -62,7 +62,8 @@ class Entrance:
         """Show the form."""
         if self._sessions.find(self.cookie_of(request)) is not None:
             return RedirectResponse("/", 303)
-        if link := request.query_params.get("link", ""):
+        # Programs that look at links ask for heads, and would use it up.
+        if request.method == "GET" and (link := request.query_params.get("link", "")):
             if self._link_token and hmac.compare_digest(link.encode(), self._link_token.encode()):
                 self._link_token = ""
                 session = self._session(self._link_key)
