@@ -30,9 +30,9 @@ from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
 from service_runtime.documents import check_text
 from service_runtime.ids import new_id
+from service_runtime.methods import method_of
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database
-from service_runtime.scopes import is_administrative
 
 _log = logging.getLogger("audit_trail")
 
@@ -178,7 +178,7 @@ class AuditTrail:
 
         Of refused calls that are alike only the first in a minute is kept; see `telling`.
         """
-        if call.is_kept or call.principal is None or not is_administrative(call.method):
+        if call.is_kept or call.principal is None or not method_of(call.method).is_administrative:
             return
         call.is_kept = True
         values: dict[str, Any] = {

@@ -21,7 +21,7 @@ from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.places import Place, Shares
-from service_runtime.turns import SLICE_S, Turn, Turns, is_expensive
+from service_runtime.turns import SLICE_S, Turn, Turns
 
 if TYPE_CHECKING:
     from service_runtime.replays import Replays
@@ -153,12 +153,11 @@ def comes_down_to(request: object, response: object = None) -> None:
     call.request, call.response = request, response
 
 
-async def take_turn_of(rpc: str) -> None:
-    """Let the call under way wait for its turn if an RPC that it comes down to is expensive."""
+async def take_turn() -> None:
+    """Let the call under way wait for a turn, before the expensive part of its work (`PARTLY` in the proto)."""
     call = current_call.get()
     assert call is not None and call.turn is not None, "no authenticated call is under way"
-    if is_expensive(rpc):
-        await call.turn.take()
+    await call.turn.take()
 
 
 @asynccontextmanager

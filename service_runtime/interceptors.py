@@ -35,12 +35,12 @@ from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import CONTEXT_READ, NO_SCOPE, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.held_bytes import HeldBytes, memory_limits
+from service_runtime.methods import Method, admit, method_of
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
 from service_runtime.recent_calls import RecentCalls
 from service_runtime.replays import Replays, leaves
-from service_runtime.scopes import admit, scope_of
-from service_runtime.turns import Turn, Turns, is_expensive
+from service_runtime.turns import Turn, Turns
 
 _log = logging.getLogger("calls")
 
@@ -191,15 +191,15 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             try:
                 await self._authenticator.authenticate(details.invocation_metadata)
             except ContextKeepError as error:
-                return _refusing(error, partial(self._around, method, scope=None))
+                return _refusing(error, partial(self._around, method))
             return await continuation(details)
         wrapped = self._wrapped.get(method)
         if wrapped is None:
             handler = await continuation(details)
             if handler is None:  # names that callers invent are not kept
                 unknown = Unimplemented(f"there is no RPC {method[:200]}")
-                return _refusing(unknown, partial(self._around, method, scope=None))
-            around = partial(self._around, method, scope=scope_of(method))
+                return _refusing(unknown, partial(self._around, method))
+            around = partial(self._around, method, known=method_of(method))
             wrapped = self._wrapped[method] = _wrap(
                 handler, around, partial(self._answer, method), idle_s=self._stream_idle_s
             )
@@ -220,7 +220,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             ContextKeepError: what a client of the RPC would raise.
         """
         context = _CallFromElsewhere(caller)
-        around = self._around(method, context, scope=scope_of(method), unary=True, principal=caller.principal)
+        around = self._around(method, context, known=method_of(method), unary=True, principal=caller.principal)
         async with around as call:
             call.request = request
             response = await self._answer(method, behaviour, request, context)
@@ -247,7 +247,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         around = self._around(
             method,
             context,
-            scope=scope_of(method),
+            known=method_of(method),
             unary=True,
             principal=exchange.caller.principal,
             receive=exchange.request,
@@ -269,7 +269,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             ContextKeepError: always.
         """
         context = _CallFromElsewhere(caller)
-        async with self._around(method, context, scope=None, unary=True, principal=caller.principal):
+        async with self._around(method, context, unary=True, principal=caller.principal):
             raise error
 
     async def _answer(
@@ -286,8 +286,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         method: str,
         context: Context,
         *,
-        scope: str | None,
         unary: bool,
+        known: Method | None = None,
         request_bytes: int = 0,
         principal: Principal | None = None,
         receive: Callable[[Call], Awaitable[object]] | None = None,
@@ -300,7 +300,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             call_id=secrets.token_hex(8),
             method=method,
             peer=context.peer(),
-            scope=scope or "",
+            scope=known.scope if known else "",
             replays=self._replays,
         )
         remaining_s = context.time_remaining()
@@ -317,7 +317,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         is_begun = False
         try:
             place.take()
-            await self._let_in(call, metadata, principal, request_bytes=request_bytes)
+            await self._let_in(call, known, metadata, principal, request_bytes=request_bytes)
             assert call.principal is not None, "it was let in"
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with (
@@ -326,7 +326,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             ):
                 if receive is not None:
                     call.request = await receive(call)
-                await (call.turn.take() if is_expensive(method) else call.turn.begin())
+                await (call.turn.take() if known is not None and known.is_expensive else call.turn.begin())
                 is_begun = True
                 yield call
         except (asyncio.CancelledError, GeneratorExit):
@@ -352,7 +352,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             call.is_refused = True
             yield call
 
-    async def _let_in(self, call: Call, metadata: Any, principal: Principal | None, *, request_bytes: int) -> None:
+    async def _let_in(
+        self, call: Call, known: Method | None, metadata: Any, principal: Principal | None, *, request_bytes: int
+    ) -> None:
         """Find out who calls, and whether the call may be made and held."""
         assert call.place is not None, "it has one"
         call.principal = principal or await self._authenticator.authenticate(metadata)
@@ -360,8 +362,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         call.ledger, call.held = self.held, self.held.for_caller(call.principal)
         call.held.set(_CALL_BYTES + request_bytes * _REQUEST_COPIES)
         self._turns.seen(call.principal)
-        if call.scope:
-            admit(call.principal, call.method, call.scope)
+        if known is not None:
+            admit(call.principal, known)
         call.credential = credential(metadata)
 
     def _note_end(

@@ -37,60 +37,6 @@ QUIET_LOOKS = 2  # in a row that find none
 PACE_S_MAX = 0.005  # then the key gets one turn although calls arrive
 _KEYS_MAX = 1000
 
-# Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
-EXPENSIVE = {
-    "GetChatHistory": "walks a graph and evaluates a mapping on each node",
-    "StreamChatHistory": "as GetChatHistory",
-    "AssembleContext": "as GetChatHistory",
-    "SyncHistory": "as GetChatHistory, and writes what it reads",
-    "TestMapping": "compiles a mapping, and evaluates it",
-    "RegisterMapping": "compiles a mapping",
-    "PutDefinition": "compiles a definition",
-    "TestDefinition": "compiles a definition, walks a graph and evaluates it",
-    "CompilePages": "walks a graph for each page, and evaluates rules",
-    "FetchWMManifest": "walks a graph",
-    "SearchWMRecords": "compares texts and vectors of many records",
-    "Recall": "compares a text with many passages",
-    "SearchContext": "as Recall",
-    "RecallMemories": "as Recall",
-    "ReflectMemories": "as Recall",
-    "ConsolidateMemories": "compares all memories of a user",
-    "QueryContext": "as Recall, of several contexts, and SearchWMRecords",
-    "StreamQueryContext": "as QueryContext",
-    "RunSourceTest": "as QueryContext",
-    "OpenWindow": "counts the tokens of a prompt and of tools",
-    "UpdateWindow": "as OpenWindow, and folds",
-    "Pin": "counts the tokens of all that is pinned",
-    "Unpin": "as Pin",
-    "PutProfile": "compiles many patterns",
-    "PatchState": "counts the tokens of all that holds",
-    "SearchWindow": "as Recall",
-    "Fold": "as Pack, and chooses lines of many steps",
-    "PrepareFold": "as Fold",
-    "CommitFold": "as Pack, and writes the state of the work",
-    "CreateCheckpoint": "as Pack",
-    "Rollback": "undoes what many steps did",
-    "ForkWindow": "as Pack, and counts what a window begins with",
-    "MergeWindow": "as Pack, and cuts what comes back",
-    "ReportResponse": "as Rollback, Recall and Pack",
-    "Pack": "renders and counts what a window has not read yet",
-    "RecordOutcome": "as Pack",
-    "WindowStats": "adds up the messages that a window has read",
-    "ListBackgroundWork": "counts all that is owed, of all tenants",
-    "ListContexts": "meets conditions that no index knows",
-    "QueryWMRecords": "meets conditions that no index knows",
-    "SearchNodes": "meets conditions that no index knows",
-    "CountNodes": "as SearchNodes, without pages",
-    "SearchSimilar": "compares with many vectors",
-    "Traverse": "walks a graph",
-    "ExportGraph": "reads a whole graph",
-}
-
-
-def is_expensive(rpc: str) -> bool:
-    """Say whether an RPC, by its name or its path, waits for a turn."""
-    return rpc.rpartition("/")[2] in EXPENSIVE
-
 
 class _Slices:
     """The slices of one key's work."""

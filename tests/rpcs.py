@@ -13,6 +13,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 import contextkeep
+from contextkeep import options_pb2
+from contextkeep.options_pb2 import Call
 
 PACKAGE = Path(contextkeep.__file__).parent
 
@@ -28,6 +30,7 @@ class Rpc:
     client_streaming: bool
     server_streaming: bool
     reads: bool  # it has no side effects
+    options: Call
 
     @property
     def path(self) -> str:
@@ -57,6 +60,7 @@ def all_rpcs() -> list[Rpc]:
                     client_streaming=method.client_streaming,
                     server_streaming=method.server_streaming,
                     reads=method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
+                    options=method.GetOptions().Extensions[options_pb2.call],
                 )
                 for method in service.methods
             ]

@@ -68,7 +68,7 @@ HISTORY_TOOLS = (
     Tool(
         name="history_chat",
         context_type="History",
-        rpc="AssembleContext",
+        rpc="/contextkeep.context.v1.ChatHistory/AssembleContext",
         description="Reads the messages of a conversation, oldest first: of the newest `max_messages`. An entity "
         "without messages gives none.",
         arguments=ChatArguments,
@@ -77,7 +77,7 @@ HISTORY_TOOLS = (
     Tool(
         name="history_entity",
         context_type="History",
-        rpc="FetchEntityHistory",
+        rpc="/contextkeep.context.v1.ChatHistory/FetchEntityHistory",
         description="Reads all that happened to an entity, by time: its node, status, progress and edges, and what was "
         "done to its records.",
         arguments=EntityHistoryArguments,

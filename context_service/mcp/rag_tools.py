@@ -104,7 +104,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_search_records",
         context_type="RAG",
-        rpc="SearchWMRecords",
+        rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
         description="Finds working memory records anywhere by words in their names, descriptions and contents, the "
         "best first, with small contents. Read the others with wm_read.",
         arguments=SearchRecordsArguments,
@@ -113,7 +113,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_search_nodes",
         context_type="RAG",
-        rpc="SearchNodes",
+        rpc="/contextkeep.entity.v1.EntityGraph/SearchNodes",
         description="Finds nodes of the entity graph by name, by conditions on their fields and data, or below a node.",
         arguments=SearchNodesArguments,
         run=search_nodes,
@@ -121,7 +121,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_similar_nodes",
         context_type="RAG",
-        rpc="SearchSimilar",
+        rpc="/contextkeep.entity.v1.EntityGraph/SearchSimilar",
         description="Finds nodes whose embeddings are most like a node's, the most similar first.",
         arguments=SimilarNodesArguments,
         run=similar_nodes,

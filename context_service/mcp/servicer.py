@@ -59,7 +59,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
                 )
                 for tool in TOOLS.values()
                 if tool.scope in principal.scopes
-                and (tool.knows_contexts or not principal.context_id)
+                and (tool.method.options.context_key or not principal.context_id)
                 and (tool.scope == "read" or not read_only)
             ]
         )
@@ -96,13 +96,14 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         if tool is None:
             raise ToolNotFound(f"there is no tool {request.tool_name[:100]!r}; ListTools has their names")
         calls.require(tool.scope)
-        if calls.principal().context_id and not tool.knows_contexts:
+        if calls.principal().context_id and not tool.method.options.context_key:
             raise PermissionDenied("the key is bound to a context")
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         principal_of(request.subject_user_id)  # whatever the tool does with it, the key may name him
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
-        await calls.take_turn_of(tool.rpc)
+        if tool.method.is_expensive:
+            await calls.take_turn()
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
         use = Use(services=self._services, current_entity=str(entity or ""), subject_user_id=request.subject_user_id)
         answer = await tool.run(use, arguments)

@@ -17,7 +17,7 @@ from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from contextkeep.errors import FieldViolation, InvalidArgument
-from service_runtime.scopes import OF_CONTEXTS
+from service_runtime.methods import Method, method_of
 
 ARGUMENTS = "arguments_json"
 _VIOLATIONS_MAX = 20
@@ -82,7 +82,7 @@ class Tool:
 
     name: str
     context_type: str  # "WM", "History", "Context" or "RAG"
-    rpc: str  # that it comes down to: it waits for a turn where that does
+    rpc: str  # the path of the RPC that it comes down to
     description: str
     arguments: type[Arguments]
     run: Callable[[Use, Any], Awaitable[Document]]
@@ -91,9 +91,9 @@ class Tool:
     idempotent: bool = True
 
     @cached_property
-    def knows_contexts(self) -> bool:
-        """Whether a key that is bound to a context may call it: as what it comes down to."""
-        return any(path.endswith(f"/{self.rpc}") for path in OF_CONTEXTS)
+    def method(self) -> Method:
+        """Return the RPC that it comes down to: the tool waits for a turn, and takes keys of contexts, as that does."""
+        return method_of(self.rpc)
 
     @cached_property
     def input_schema_json(self) -> str:

@@ -302,7 +302,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_list",
         context_type="WM",
-        rpc="FetchWMRecordsByEntity",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecordsByEntity",
         description="Lists the working memory records (files, JSON documents) of an entity, newest first, "
         "without their contents. Read a content with wm_read.",
         arguments=ListArguments,
@@ -311,7 +311,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_read",
         context_type="WM",
-        rpc="FetchWMRecord",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecord",
         description="Reads the content of a working memory record, piece by piece: as text, or as "
         "base64 where it is none. `next_page_token` is there as long as something follows.",
         arguments=ReadArguments,
@@ -320,7 +320,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_search",
         context_type="WM",
-        rpc="SearchWMRecords",
+        rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
         description="Finds records of an entity by words in their names, descriptions and contents, the best first.",
         arguments=SearchArguments,
         run=search_records,
@@ -328,7 +328,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_query",
         context_type="WM",
-        rpc="QueryWMRecords",
+        rpc="/contextkeep.context.v1.WorkingMemory/QueryWMRecords",
         description="Answers a question about all records that you may see: columns, conditions, groups with "
         "counts, sums, averages, least and greatest values. It takes no SQL.",
         arguments=QueryArguments,
@@ -337,7 +337,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_manifest",
         context_type="WM",
-        rpc="FetchWMManifest",
+        rpc="/contextkeep.context.v1.WorkingMemory/FetchWMManifest",
         description="Lists the entities below an entity in the graph, each with its records by memory type.",
         arguments=ManifestArguments,
         run=manifest,
@@ -345,7 +345,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_upload",
         context_type="WM",
-        rpc="UploadBlob",
+        rpc="/contextkeep.context.v1.WorkingMemory/UploadBlob",
         description="Stores a text or a file as a new working memory record of an entity.",
         arguments=UploadArguments,
         run=upload,
@@ -355,7 +355,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_archive",
         context_type="WM",
-        rpc="DeleteWMRecord",
+        rpc="/contextkeep.context.v1.WorkingMemory/DeleteWMRecord",
         description="Archives a working memory record: it is no longer listed, and goes when its "
         "retention ends. An operator or an application can bring it back until then.",
         arguments=ArchiveArguments,

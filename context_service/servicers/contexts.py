@@ -92,7 +92,7 @@ class ContextsServicer(TasksServicer):
 
     async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
         """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
-        await calls.take_turn_of("Recall")  # once it is written: a message waits for nobody's searches
+        await calls.take_turn()  # after the write: a message does not wait for the searches of others
         try:
             return _recalled(await self._recalling.recall(context_id, asked, principal=principal))
         except ContextKeepError as error:

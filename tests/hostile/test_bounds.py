@@ -20,40 +20,19 @@ from typing import Any
 import pytest
 
 from contextkeep.context.v1 import tools_pb2
+from contextkeep.options_pb2 import Call
 from service_runtime.auth import CONTEXT_READ, NO_SCOPE, SCOPES, Principal
+from service_runtime.methods import method_of
 from service_runtime.postgres import Database, Tenant
-from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import Tables, switched_off
 from tests.hostile.test_two_tenants import ALIKE, requests, shown, tokens_of
-from tests.hostile.things import OF_STORED_KEYS, RPCS, SECRET, Things, cases, invented, seeded
+from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
 KINDS = ("graph", "agent bundle", "app", "context")
 
-# Mappings are of apps, not of graphs or agent bundles; nodes are of graphs and agent bundles, not of apps.
-MAPPINGS = {"RegisterMapping", "GetMapping", "ListMappings", "DeleteMapping"}
-OF_APPS = {
-    *MAPPINGS,
-    *(rpc.name for rpc in RPCS.values() if rpc.service.endswith((".WorkingMemory", ".Contexts"))),
-    "ListResources",
-}
-# A tenant's, whatever a key is bound to; what it is told of changes, their own tests say.
-OF_TENANTS = {
-    *("PutProfile", "ListProfiles", "SetLearning", "ListContextProviders", "GetQueryPolicy", "UpdateProviderSetting"),
-    *("StartChanges", "ListChanges"),
-    *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
-    *("PutAgent", "GetAgent", "ListAgents", "DeleteAgent"),
-    *("PutAgentTemplate", "GetAgentTemplate", "ListAgentTemplates", "DeleteAgentTemplate"),
-    *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools"),
-    *("ApproveMcpTool", "UnapproveMcpTool", "PutSpecialist", "ListSpecialists", "DeleteSpecialist"),
-    *OF_STORED_KEYS,
-    *("GetCaller", "GetUsage", "GetRecentCalls", "ExportArchive", "ImportArchive", "GetImport"),
-    *("PlanErasure", "Erase", "GetSubjectErasure", "PutHold", "ReleaseHold", "ListHolds", "EraseOwned", "GetOwned"),
-    *("PutDefinition", "ApproveDefinition", "RetireDefinition", "GetDefinition", "ListDefinitions"),
-    "CompilePages",  # it says whether there is a definition; what it compiles is what the key sees
-}
 OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
 
 # Ids are unique in a tenant, and external ids in a graph, whoever asks: that one is taken is all that can be learnt.
@@ -63,11 +42,13 @@ TAKEN = {"NODE_EXISTS", "EXTERNAL_ID_TAKEN", "EDGE_EXISTS", "RECORD_EXISTS"}
 
 def _holds(rpc: Rpc, kind: str) -> bool:
     """Return whether bounds of a kind hold for what an RPC is about."""
-    if rpc.name in OF_TENANTS:
-        return False
+    whose = rpc.options.whose
+    if whose == Call.TENANT:
+        return False  # ListChanges has tests of its own for what it tells a key
     if kind == "app":
-        return rpc.name in OF_APPS or rpc.name == "ExecuteTool"
-    return kind == "context" or rpc.name not in MAPPINGS
+        in_services = rpc.service.endswith((".WorkingMemory", ".Contexts"))
+        return in_services or whose == Call.APP or rpc.name in ("ExecuteTool", "ListResources")
+    return kind == "context" or whose != Call.APP
 
 
 # All kinds of an RPC in one test: what the owner has is read twice for all of them, and not for each.
@@ -118,7 +99,7 @@ def test_what_is_outside_is_answered_as_what_never_was(
         assert texts <= after[table], f"{rpc} changed rows outside of its bounds in {table}"
 
 
-@pytest.mark.parametrize("rpc", [rpc for rpc in RPCS.values() if rpc.path not in OF_CONTEXTS], ids=str)
+@pytest.mark.parametrize("rpc", [rpc for rpc in RPCS.values() if not rpc.options.context_key], ids=str)
 def test_what_does_not_know_contexts_refuses_a_key_of_one(rpc: Rpc, owned: Owned, client: Client):
     for case in cases(rpc, owned.things):
         outcome = client.call(rpc, case, key=bound("context", owned.tenant_id))
@@ -173,12 +154,12 @@ def test_without_its_policy_a_table_would_be_open(
         assert_told_nothing(rpc, client, owned, nothing, theirs, never)
 
 
-WITH_A_SCOPE = [rpc for rpc in RPCS.values() if scope_of(rpc.path) != NO_SCOPE]
+WITH_A_SCOPE = [rpc for rpc in RPCS.values() if method_of(rpc.path).scope != NO_SCOPE]
 
 
 @pytest.mark.parametrize("rpc", WITH_A_SCOPE, ids=str)
 def test_a_key_without_the_scope_is_refused_and_changes_nothing(rpc: Rpc, owned: Owned, client: Client, tables: Tables):
-    scope = scope_of(rpc.path)
+    scope = method_of(rpc.path).scope
     includes = {scope, "read"} if scope == CONTEXT_READ else {scope}
     key = Key(tenant_id=owned.tenant_id, scopes=tuple(one for one in SCOPES if one not in includes))
     before = tables.sums_of(owned.tenant_id)

@@ -22,7 +22,6 @@ from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
-from service_runtime.scopes import OF_CONTEXTS
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import cloned
 from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
@@ -124,7 +123,7 @@ def test_it_reaches_nothing_else_in_either_service(rpc: Rpc, issued: Issued):
         of_theirs, of_never = (issued.client.call(rpc, case, key=issued.key) for case in (theirs, never))
         assert SECRET not in f"{of_theirs.answers} {of_theirs.texts if of_theirs.error else ''}"
         assert (of_theirs.code, of_theirs.reason) == (of_never.code, of_never.reason)
-        if rpc.path not in OF_CONTEXTS:
+        if not rpc.options.context_key:
             assert of_theirs.reason == "PERMISSION_DENIED"
 
 
@@ -136,7 +135,7 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
     (listed,) = issued.client.call(RPCS["ListTools"], tools.ListToolsRequest(), key=issued.key).answers
     allowed = {tool.name for tool in (*CONTEXT_TOOLS, *WINDOW_TOOLS)}
     assert {tool.tool_name for tool in listed.tools} == allowed
-    assert {tool.name for tool in TOOLS.values() if tool.knows_contexts} == allowed
+    assert {tool.name for tool in TOOLS.values() if tool.method.options.context_key} == allowed
     assert execute("context_send", context_id=issued.context_id, content="a zebra").ok
     found = execute("context_recall", context_id=issued.context_id, text="zebra")
     assert "a zebra" in found.answers[0].result_json

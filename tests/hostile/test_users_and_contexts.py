@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from contextkeep.context.v1 import tools_pb2
+from contextkeep.options_pb2 import Call
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant
 from tests.conftest import Urls
@@ -27,19 +28,7 @@ from tests.hostile.test_two_tenants import requests, shown, tokens_of
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
-OF_USERS = [
-    rpc
-    for rpc in RPCS.values()
-    if rpc.service.endswith((".Contexts", ".ContextWindows", ".Knowledge")) or rpc.name == "ExecuteTool"
-    if rpc.name not in ("PutProfile", "ListProfiles", "SetLearning")
-    and "Agent" not in rpc.name  # of a tenant, as the next ones
-    and "KnowledgeBase" not in rpc.name
-    and rpc.name not in ("AddDocument", "ListDocuments", "RemoveDocument")
-    and "Mcp" not in rpc.name
-    and "Specialist" not in rpc.name
-    and "Definition" not in rpc.name
-    and rpc.name not in ("CompilePages", "GetCompiledPage", "ListCompiledPages", "PutFacet")
-]
+OF_USERS = [rpc for rpc in RPCS.values() if rpc.options.whose in (Call.USER, Call.CONTEXT) or rpc.name == "ExecuteTool"]
 NAMES = (
     *("context_id", "message_id", "task_id", "artifact_id", "window_id", "pin_id", "thread_id", "user_id", "doomed_id"),
     *("erasure_id", "memory_id", "memory_key", "page_id", "page_slug"),

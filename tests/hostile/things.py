@@ -36,6 +36,7 @@ from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import transfer_pb2 as transfer
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.options_pb2 import Call
 from service_runtime.ids import new_id
 from tests.fakes.mcp_server import FakeMcp, FakeTool, fake_mcp
 from tests.hostile.calling import Case, Client, Key, Outcome
@@ -162,9 +163,8 @@ def invented() -> Things:
 # `test_given_keys` and `test_operators`. What goes on behind its answer would change what these tests compare, so who
 # is named here is held: whom an erasure reaches is in context_service/test_erasures.py.
 OF_STORED_KEYS = {
-    *("Erase", "GetSubjectErasure", "EraseOwned"),
-    *("CreateKey", "RevokeKey", "ListTenants", "SetTenantLimits", "ListBackgroundWork", "RetryBackgroundWork"),
-    *("StartJob", "GetJob", "ListJobs"),
+    *("Erase", "GetSubjectErasure", "EraseOwned", "CreateKey", "RevokeKey"),
+    *(rpc.name for rpc in RPCS.values() if rpc.options.scope == Call.OPERATOR),
 }
 
 OF_ADMINS = {"ImportArchive", "RunSourceTest"}

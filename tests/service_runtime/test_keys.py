@@ -25,17 +25,16 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import context_service.app
 import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextkeep.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
-from contextkeep.entity.v1 import entity_graph_pb2
 from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unauthenticated, Unavailable
+from contextkeep.options_pb2 import Call
 from service_runtime import access, keys, unproven
 from service_runtime.access import Access
 from service_runtime.administration import CannotAdminister
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.given_keys import GivenKeys, make_context_key
 from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
+from service_runtime.methods import method_of
 from service_runtime.postgres import Database
-from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.commands import Commands
 from tests.conftest import Addresses, Urls
 from tests.hostile.calling import Client
@@ -97,20 +96,13 @@ def new_key(**changes: object) -> NewKey:
     return NewKey(**{"tenant": "default", "subject": "an agent", "scopes": ["read", "write"], **changes})
 
 
-OF_ERASURES = ("contextkeep.entity.v1.EntityGraph", "GetOwned", "admin")  # whose they are says much of a person
-
-
-def test_every_rpc_that_is_named_like_a_read_needs_read_and_no_other_does():
-    methods = [
-        (service.full_name, method.name)
-        for module in (entity_graph_pb2, working_memory_pb2, chat_history_pb2, tools_pb2)
-        for service in module.DESCRIPTOR.services_by_name.values()
-        for method in service.methods
-    ]
-    assert len(methods) > 25
-    for service, name in methods:
-        scope = scope_of(f"/{service}/{name}")
-        assert (scope == "read" or (service, name, scope) == OF_ERASURES) == name.startswith(READS), name
+def test_only_calls_that_change_nothing_need_no_more_than_read():
+    """But for ExecuteTool, which asks for more once it knows the tool; what is a read by its name is one."""
+    for rpc in all_rpcs():
+        if method_of(rpc.path).scope in ("read", "context:read"):
+            assert rpc.reads != (rpc.name == "ExecuteTool"), rpc.path
+        if rpc.process == "entity" and rpc.name.startswith(READS):
+            assert rpc.reads, rpc.path
 
 
 async def test_a_key_is_its_principal(administration: KeyAdministration, database: Database):
@@ -447,7 +439,7 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
     made = await database.of(asking).transaction(
         lambda one: make_context_key(one, asking, uuid.uuid4(), scopes=(), lifetime=timedelta(hours=1))
     )
-    ordinary = [rpc for rpc in all_rpcs() if rpc.path not in OF_CONTEXTS]
+    ordinary = [rpc for rpc in all_rpcs() if not rpc.options.context_key]
 
     with Client.open(stack) as client:
         for key, refused in ((made.key, {rpc.path for rpc in ordinary}), (parent, set())):
@@ -460,10 +452,7 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
 
 
 WHO_AM_I = "/contextkeep.context.v1.Administration/GetCaller"
-ASKING = {
-    f"/contextkeep.context.v1.ContextQuery/{name}"
-    for name in ("QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy")
-}
+ASKING = {rpc.path for rpc in all_rpcs() if rpc.options.scope == Call.CONTEXT_READ}
 
 
 @pytest.mark.usefixtures("at_once")
@@ -481,7 +470,8 @@ async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack:
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
     names = ("Contexts", "ContextWindows", "ContextQuery", "Tools")
     services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
-    others = [path for path in OF_CONTEXTS if not path.startswith(services) or "Key" in path]
+    taking = [rpc.path for rpc in all_rpcs() if rpc.options.context_key]
+    others = [path for path in taking if not path.startswith(services) or "Key" in path]
     assert others == [WHO_AM_I]
 
 

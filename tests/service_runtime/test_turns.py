@@ -14,44 +14,7 @@ from hypothesis import strategies as st
 
 from service_runtime.auth import Principal
 from service_runtime.places import Shares
-from service_runtime.turns import BURST, EXPENSIVE, PACE_S, SPACING_S, UNPACED, Turn, Turns
-from tests.rpcs import all_rpcs
-
-# What costs no more than the rows or bytes that it names, or waits for its caller most of the time.
-CHEAP = """
-AppendMessages GetContext GetContextsByExternalId UpdateContext CloseContext ListMessages GetMessage
-RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
-CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
-GetWindow ListWindows ListProfiles SetLearning CloseWindow Expand ExplainPack GetLineage GetState RecordUsage
-EstimateCost ListCheckpoints WatchWindow
-ListContextProviders RetainMemory ListMemories UpdateMemory ForgetMemory
-PutPage GetPage ListPages ListPageVersions DeletePage
-GetQueryPolicy UpdateProviderSetting ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
-PutAgent GetAgent ListAgents DeleteAgent PutAgentTemplate GetAgentTemplate ListAgentTemplates DeleteAgentTemplate
-PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase AddDocument ListDocuments RemoveDocument
-ApproveDefinition RetireDefinition GetDefinition ListDefinitions GetCompiledPage ListCompiledPages PutFacet
-GetCaller ListKeys CreateKey RevokeKey ListAdministrativeCalls GetUsage
-PlanErasure Erase GetSubjectErasure PutHold ReleaseHold ListHolds EraseOwned GetOwned
-ListTenants SetTenantLimits RetryBackgroundWork StartJob GetJob ListJobs GetRecentCalls
-ExportArchive ImportArchive GetImport
-PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
-PutSpecialist ListSpecialists DeleteSpecialist
-    CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
-    UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
-    UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges
-    UpdateEdgeData DeleteEdge ListEdges StartChanges ListChanges
-    InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
-    ListWMRecordActions UploadBlob StartUpload AppendUpload GetUpload FinishUpload GetBlob GetContent CreateDownloadUrl
-    DeleteBlob ListBlobs FetchEntityHistory GetMapping ListMappings DeleteMapping ListTools ListResources
-"""
-# They take a turn for the part of their work that is another RPC's: tests/hostile/test_shares.py holds it.
-IN_PART = {"ExecuteTool", "SendMessage"}
-
-
-def test_every_rpc_is_known_to_be_expensive_or_not():
-    cheap = set(CHEAP.split())
-    assert {rpc.name for rpc in all_rpcs()} == cheap | set(EXPENSIVE) | IN_PART
-    assert not (cheap | IN_PART) & set(EXPENSIVE)
+from service_runtime.turns import BURST, PACE_S, SPACING_S, UNPACED, Turn, Turns
 
 
 def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> Turns:

@@ -1,6 +1,7 @@
 import datetime
 
 from contextkeep.context.v1 import message_pb2 as _message_pb2
+from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper

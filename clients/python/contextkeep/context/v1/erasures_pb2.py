@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from contextkeep.context.v1 import contexts_pb2 as contextkeep_dot_context_dot_v1_dot_contexts__pb2
+from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xb6\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\x12\x12\n\nold_copies\x18\x08 \x03(\t\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"%\n\x12PlanErasureRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"3\n\x0c\x45raseRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\".\n\x18GetSubjectErasureRequest\x12\x12\n\nerasure_id\x18\x01 \x01(\t\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"Y\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"9\n\x12ReleaseHoldRequest\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xf7\x04\n\x08\x45rasures\x12k\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\x03\x90\x02\x01\x12T\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\x12}\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\x03\x90\x02\x01\x12Z\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\x12\x66\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\x12\x65\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xb6\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\x12\x12\n\nold_copies\x18\x08 \x03(\t\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"%\n\x12PlanErasureRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"3\n\x0c\x45raseRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\".\n\x18GetSubjectErasureRequest\x12\x12\n\nerasure_id\x18\x01 \x01(\t\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"Y\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"9\n\x12ReleaseHoldRequest\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xba\x05\n\x08\x45rasures\x12u\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12`\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x87\x01\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x66\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12r\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12o\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,41 +35,47 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextkeep.context.v1.eras
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_ERASURES'].methods_by_name['PlanErasure']._loaded_options = None
-  _globals['_ERASURES'].methods_by_name['PlanErasure']._serialized_options = b'\220\002\001'
+  _globals['_ERASURES'].methods_by_name['PlanErasure']._serialized_options = b'\220\002\001\302\332\030\006\010\003\020\001\030\001'
+  _globals['_ERASURES'].methods_by_name['Erase']._loaded_options = None
+  _globals['_ERASURES'].methods_by_name['Erase']._serialized_options = b'\302\332\030\006\010\003\020\001\030\001'
   _globals['_ERASURES'].methods_by_name['GetSubjectErasure']._loaded_options = None
-  _globals['_ERASURES'].methods_by_name['GetSubjectErasure']._serialized_options = b'\220\002\001'
+  _globals['_ERASURES'].methods_by_name['GetSubjectErasure']._serialized_options = b'\220\002\001\302\332\030\006\010\003\020\001\030\001'
+  _globals['_ERASURES'].methods_by_name['PutHold']._loaded_options = None
+  _globals['_ERASURES'].methods_by_name['PutHold']._serialized_options = b'\302\332\030\006\010\003\020\001\030\001'
+  _globals['_ERASURES'].methods_by_name['ReleaseHold']._loaded_options = None
+  _globals['_ERASURES'].methods_by_name['ReleaseHold']._serialized_options = b'\302\332\030\006\010\003\020\001\030\001'
   _globals['_ERASURES'].methods_by_name['ListHolds']._loaded_options = None
-  _globals['_ERASURES'].methods_by_name['ListHolds']._serialized_options = b'\220\002\001'
-  _globals['_ERASURECOUNT']._serialized_start=137
-  _globals['_ERASURECOUNT']._serialized_end=180
-  _globals['_SUBJECTERASURE']._serialized_start=183
-  _globals['_SUBJECTERASURE']._serialized_end=493
-  _globals['_HOLD']._serialized_start=496
-  _globals['_HOLD']._serialized_end=640
-  _globals['_PLANERASUREREQUEST']._serialized_start=642
-  _globals['_PLANERASUREREQUEST']._serialized_end=679
-  _globals['_PLANERASURERESPONSE']._serialized_start=682
-  _globals['_PLANERASURERESPONSE']._serialized_end=821
-  _globals['_ERASEREQUEST']._serialized_start=823
-  _globals['_ERASEREQUEST']._serialized_end=874
-  _globals['_ERASERESPONSE']._serialized_start=876
-  _globals['_ERASERESPONSE']._serialized_end=948
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=950
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=996
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=998
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1082
-  _globals['_PUTHOLDREQUEST']._serialized_start=1084
-  _globals['_PUTHOLDREQUEST']._serialized_end=1173
-  _globals['_PUTHOLDRESPONSE']._serialized_start=1175
-  _globals['_PUTHOLDRESPONSE']._serialized_end=1236
-  _globals['_RELEASEHOLDREQUEST']._serialized_start=1238
-  _globals['_RELEASEHOLDREQUEST']._serialized_end=1295
-  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1297
-  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1318
-  _globals['_LISTHOLDSREQUEST']._serialized_start=1320
-  _globals['_LISTHOLDSREQUEST']._serialized_end=1377
-  _globals['_LISTHOLDSRESPONSE']._serialized_start=1379
-  _globals['_LISTHOLDSRESPONSE']._serialized_end=1468
-  _globals['_ERASURES']._serialized_start=1471
-  _globals['_ERASURES']._serialized_end=2102
+  _globals['_ERASURES'].methods_by_name['ListHolds']._serialized_options = b'\220\002\001\302\332\030\006\010\003\020\001\030\001'
+  _globals['_ERASURECOUNT']._serialized_start=164
+  _globals['_ERASURECOUNT']._serialized_end=207
+  _globals['_SUBJECTERASURE']._serialized_start=210
+  _globals['_SUBJECTERASURE']._serialized_end=520
+  _globals['_HOLD']._serialized_start=523
+  _globals['_HOLD']._serialized_end=667
+  _globals['_PLANERASUREREQUEST']._serialized_start=669
+  _globals['_PLANERASUREREQUEST']._serialized_end=706
+  _globals['_PLANERASURERESPONSE']._serialized_start=709
+  _globals['_PLANERASURERESPONSE']._serialized_end=848
+  _globals['_ERASEREQUEST']._serialized_start=850
+  _globals['_ERASEREQUEST']._serialized_end=901
+  _globals['_ERASERESPONSE']._serialized_start=903
+  _globals['_ERASERESPONSE']._serialized_end=975
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=977
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=1023
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=1025
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1109
+  _globals['_PUTHOLDREQUEST']._serialized_start=1111
+  _globals['_PUTHOLDREQUEST']._serialized_end=1200
+  _globals['_PUTHOLDRESPONSE']._serialized_start=1202
+  _globals['_PUTHOLDRESPONSE']._serialized_end=1263
+  _globals['_RELEASEHOLDREQUEST']._serialized_start=1265
+  _globals['_RELEASEHOLDREQUEST']._serialized_end=1322
+  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1324
+  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1345
+  _globals['_LISTHOLDSREQUEST']._serialized_start=1347
+  _globals['_LISTHOLDSREQUEST']._serialized_end=1404
+  _globals['_LISTHOLDSRESPONSE']._serialized_start=1406
+  _globals['_LISTHOLDSRESPONSE']._serialized_end=1495
+  _globals['_ERASURES']._serialized_start=1498
+  _globals['_ERASURES']._serialized_end=2196
 # @@protoc_insertion_point(module_scope)

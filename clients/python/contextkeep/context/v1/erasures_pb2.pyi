@@ -1,6 +1,7 @@
 import datetime
 
 from contextkeep.context.v1 import contexts_pb2 as _contexts_pb2
+from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor

@@ -6,6 +6,7 @@ from contextkeep.context.v1 import knowledge_bases_pb2 as _knowledge_bases_pb2
 from contextkeep.context.v1 import mcp_servers_pb2 as _mcp_servers_pb2
 from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep.context.v1 import specialists_pb2 as _specialists_pb2
+from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
