@@ -72,7 +72,7 @@ lint: install buf ## check style, import directions, protos, and that generated 
 	@$(RUN) -m ruff check --quiet .
 	@$(RUN) -c 'from importlinter.cli import lint_imports_command as lint; lint()' > .lint-imports.log \
 		|| { cat .lint-imports.log; exit 1; }
-	@$(RUN) deploy/generate.py --check
+	@$(RUN) proto/generator --check
 	@$(RUN) clients/python/tools/make_sync.py --check
 
 types: install npm ## check the types, strictly
@@ -86,7 +86,7 @@ format: install ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff check --fix .
 
 proto: install npm ## generate the stubs from the protos, in Python and TypeScript, and the script of the console
-	@$(RUN) deploy/generate.py
+	@$(RUN) proto/generator
 
 sync-client: install ## generate the synchronous client from the asynchronous one
 	@$(RUN) clients/python/tools/make_sync.py

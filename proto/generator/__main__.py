@@ -1,4 +1,4 @@
-"""Generate what is derived from the sources: stubs in Python and TypeScript, `deploy/env.example`, a script.
+"""Generate what is derived from the sources: stubs in Python and TypeScript, pages of the docs, `deploy/env.example`.
 
 `--check` writes nothing and fails if a generated file is not what it would be. Needs no network. The generator of the
 TypeScript stubs and the compiler come from npm (`make npm`): where they are missing, what they make is left alone,
@@ -15,8 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc_tools
-from grpc_tools import protoc
+import calls_page
+import model
+from protos import ROOT, run_protoc
 
 from context_service.settings import McpSettings
 from context_service.settings import Settings as ContextSettings
@@ -24,13 +25,13 @@ from contextkeep.errors import ContextKeepError
 from entity_service.settings import Settings as EntitySettings
 from service_runtime.settings import ServiceSettings, example
 
-ROOT = Path(__file__).resolve().parent.parent
 STUBS = Path("clients/python")
 TYPESCRIPT = Path("clients/typescript/src/gen")
 PLUGIN = ROOT / "node_modules/.bin/protoc-gen-es"
 COMPILER = ROOT / "node_modules/.bin/tsc"
 CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
+CALLS_PAGE = Path("docs/calls.md")
 
 
 def main() -> None:
@@ -47,7 +48,7 @@ def main() -> None:
         if not check:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content, "utf-8")
-            print(f"wrote {path}")  # noqa: T201
+            print(f"wrote {path}")
     if check and stale:
         sys.exit(f"stale, run `make proto` and commit: {', '.join(stale)}")
 
@@ -55,6 +56,7 @@ def main() -> None:
 def generated() -> Iterator[tuple[Path, str]]:
     """Yield the path below the root and the content of every generated file."""
     yield ENV_EXAMPLE, env_example()
+    yield CALLS_PAGE, calls_page.page(model.load())
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()
@@ -67,18 +69,13 @@ def generated() -> Iterator[tuple[Path, str]]:
     elif os.environ.get("CI") == "true":
         sys.exit("the TypeScript stubs cannot be generated: run `make npm`")
     else:
-        print("TypeScript stubs: skipped, protoc-gen-es is not installed")  # noqa: T201
+        print("TypeScript stubs: skipped, protoc-gen-es is not installed")
 
 
 def compiled(*arguments: str) -> Iterator[tuple[Path, str]]:
     """Yield the name and content of every file that protoc makes of the protos; `{folder}` is where it puts them."""
     with tempfile.TemporaryDirectory() as folder:
-        protos = sorted(str(path.relative_to(ROOT / "proto")) for path in (ROOT / "proto").rglob("*.proto"))
-        well_known = Path(grpc_tools.__file__).parent / "_proto"
-        command = ["protoc", f"-I{ROOT / 'proto'}", f"-I{well_known}"]
-        command += [argument.format(folder=folder) for argument in arguments]
-        if protoc.main([*command, *protos]) != 0:
-            sys.exit("protoc failed")
+        run_protoc(*(argument.format(folder=folder) for argument in arguments))
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             yield path.relative_to(folder), path.read_text("utf-8")
 
