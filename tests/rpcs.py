@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Rpc:
     client_streaming: bool
     server_streaming: bool
     reads: bool  # it has no side effects
-    options: Call
+    options: Call = dataclasses.field(compare=False)  # a message has no hash
 
     @property
     def path(self) -> str:

@@ -108,11 +108,11 @@ WHERE a.tenant_id = %s AND a.context_id = %s AND a.change > %s AND a.change <= %
 ORDER BY a.change
 LIMIT %s
 """  # noqa: S608
-_WHY_ANYBODYS = "an administrator reads all of the tenant"
-_CHANGED_ANYBODYS = Across(sql=_CHANGED, subjects=True, why=_WHY_ANYBODYS)
-_LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why=_WHY_ANYBODYS)
-_READ_ANYBODYS = Across(sql=_READ, subjects=True, why=_WHY_ANYBODYS)
-_READ_AT_ANYBODYS = Across(sql=_READ_AT, subjects=True, why=_WHY_ANYBODYS)
+_WHY = "an administrator reads all of the tenant"
+_CHANGED_SEEN = Across(sql=_CHANGED, administrators=True, why=_WHY)
+_LIST_SEEN = Across(sql=_LIST, administrators=True, why=_WHY)
+_READ_SEEN = Across(sql=_READ, administrators=True, why=_WHY)
+_READ_AT_SEEN = Across(sql=_READ_AT, administrators=True, why=_WHY)
 
 _AT = f"""
 SELECT {_COLUMNS} FROM context.artifact a
@@ -216,9 +216,7 @@ class ArtifactRows:
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Artifact]:
         """Return the artifacts of a task, each in its newest version and without its parts, oldest first."""
         door = self._log.of(principal, context_id)
-        rows = await door.query(
-            _LIST_ANYBODYS if principal.sees_all_users else _LIST, (door.tenant_id, context_id, task_id)
-        )
+        rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, task_id))
         return [_artifact(row) for row in rows]
 
     async def read(
@@ -233,14 +231,14 @@ class ArtifactRows:
             "artifact_id": artifact_id,
             "version": version,
         }
-        rows = await door.query(_READ_ANYBODYS if principal.sees_all_users else _READ, parameters)
+        rows = await door.query(_READ_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
         """Return the version whose passages have a place, or an empty list if none has; None: there is no context."""
         door = self._log.of(principal, context_id)
         parameters = {"tenant_id": door.tenant_id, "context_id": context_id, "place": place}
-        rows = await door.query(_READ_AT_ANYBODYS if principal.sees_all_users else _READ_AT, parameters)
+        rows = await door.query(_READ_AT_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def changed(
@@ -248,8 +246,7 @@ class ArtifactRows:
     ) -> list[tuple[int, Artifact]]:
         """Return newest versions that changed between two numbers, by these, without their parts."""
         door = self._log.of(principal, context_id)
-        statement = _CHANGED_ANYBODYS if principal.sees_all_users else _CHANGED
-        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _artifact(row)) for row in rows]
 
     async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -122,20 +122,22 @@ def _marking(due: str, *, erasure_id: str = "gen_random_uuid()", beside: str = "
 
 
 _THIS = "context_id = %(context_id)s"
-_BEGIN_SQL = _marking(
-    _standing(f"{_THIS} FOR UPDATE"),
-    erasure_id=f"CASE WHEN {_THIS} THEN %(erasure_id)s::uuid ELSE gen_random_uuid() END",
-    answers=_THIS,
-    beside=""", answered AS (
+_BEGIN = Across(
+    sql=_marking(
+        _standing(f"{_THIS} FOR UPDATE"),
+        erasure_id=f"CASE WHEN {_THIS} THEN %(erasure_id)s::uuid ELSE gen_random_uuid() END",
+        answers=_THIS,
+        beside=""", answered AS (
             INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer, subject)
             SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
                 jsonb_build_object('erasure_id', erasure_id), %(subject)s
             FROM receipt
             WHERE %(request_key)s::uuid IS NOT NULL AND context_id = %(context_id)s
         )""",
-)
-_BEGIN = Across(
-    sql=_BEGIN_SQL, contexts=True, why="a context that is named takes those with it that were forked from it"
+    ),
+    contexts=True,
+    administrators=True,
+    why="a context that is named takes those with it that were forked from it",
 )
 _HELD = Across(
     sql="""
@@ -145,17 +147,20 @@ _HELD = Across(
         LIMIT 20
     """,
     contexts=True,
-    why="a context that is named; whoever may not see it is told of no hold",
+    administrators=True,
+    why="a context that is named; a principal that may not see it is told of no hold",
 )
-_HELD_ANYBODYS = replace(_HELD, subjects=True, why="an administrator deletes of all of the tenant")
-_READ_OF = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s"  # noqa: S608
-_READ = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s"  # noqa: S608
-_BEGIN_ANYBODYS = Across(
-    sql=_BEGIN_SQL, contexts=True, subjects=True, why="an administrator deletes of all of the tenant"
+_READ_OF = Across(
+    sql=f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s",  # noqa: S608
+    administrators=True,
+    why="an administrator deletes any context of the tenant",
 )
-_READ_OF_ANYBODYS = Across(sql=_READ_OF, subjects=True, why="an administrator deletes of all of the tenant")
-_READ_SEEN = Across(sql=_READ, contexts=True, why="a receipt knows which context it is of; others' are not seen")
-_READ_ANYBODYS = Across(sql=_READ, contexts=True, subjects=True, why="an administrator reads all of the tenant")
+_READ = Across(
+    sql=f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s",  # noqa: S608
+    contexts=True,
+    administrators=True,
+    why="a receipt knows which context it is of; those of others are not seen",
+)
 
 _WHY = "nobody called for it: what is due is removed, whose it is or was, and nothing of it comes back"
 
@@ -470,17 +475,16 @@ class Erasing:
             "fingerprint": request and request.fingerprint,
             "subject": f"={principal.user_id}",
         }
-        sees_all = principal.sees_all_users
         try:
-            rows = await door.query(_BEGIN_ANYBODYS if sees_all else _BEGIN, parameters)
+            rows = await door.query(_BEGIN, parameters)
         except psycopg.errors.UniqueViolation:  # the request id was used in between: for the same, or it is refused
             if request:
                 await self._requests.answered(door, request)
             rows = []
         if not rows:  # it was deleted before
-            rows = await door.query(_READ_OF_ANYBODYS if sees_all else _READ_OF, (door.tenant_id, context_id))
+            rows = await door.query(_READ_OF, (door.tenant_id, context_id))
         if not rows:
-            held = await door.query(_HELD_ANYBODYS if sees_all else _HELD, parameters)
+            held = await door.query(_HELD, parameters)
             if held:
                 raise on_hold([row.hold_id for row in held])
             raise ContextNotFound("there is no such context", context_id=context_id)
@@ -495,8 +499,7 @@ class Erasing:
             ErasureNotFound: there is none for the principal.
         """
         door = self._database.of(principal)
-        statement = _READ_ANYBODYS if principal.sees_all_users else _READ_SEEN
-        rows = await door.query(statement, (door.tenant_id, erasure_id))
+        rows = await door.query(_READ, (door.tenant_id, erasure_id))
         if not rows:
             raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
         return _erasure(rows[0])

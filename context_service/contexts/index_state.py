@@ -130,7 +130,7 @@ LEFT JOIN context.message m
 LEFT JOIN context.artifact a
     ON a.tenant_id = %(tenant_id)s AND a.context_id = %(context_id)s AND a.place = l.place
 """  # noqa: S608
-_STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
+_STATE_SEEN = Across(sql=_STATE, administrators=True, why="an administrator reads all of the tenant")
 
 
 class VectorsOwed:
@@ -163,7 +163,7 @@ class VectorsOwed:
             "model": self._model,
             "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
-        (row,) = await door.query(_STATE_ANYBODYS if principal.sees_all_users else _STATE, parameters)
+        (row,) = await door.query(_STATE_SEEN, parameters)
         return IndexState(
             passages=row.passages,
             indexed=row.indexed,

@@ -228,7 +228,7 @@ WITH header AS (
 _READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}"  # noqa: S608
 _LOCK = f"{_READ} FOR UPDATE"
 _HOLD = f"{_READ} FOR KEY SHARE"
-_READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
+_READ_SEEN = Across(sql=_READ, administrators=True, why="an administrator reads all of the tenant")
 
 _FIND_ONLY = Across(
     sql=f"""
@@ -314,12 +314,9 @@ FROM unnest(%(prefixes)s::text[]) p (prefix)
         AND m.message_id >= p.prefix AND m.message_id < p.prefix || 'z' AND starts_with(m.message_id, p.prefix)
 """
 
-_LISTS_HEADERS = "it lists headers: of what the principal sees, whichever contexts"
-_LISTS_ANYBODYS = "an administrator lists all of the tenant"
-_LIST_SEEN = Across(sql=_LIST, contexts=True, why=_LISTS_HEADERS)
-_LIST_NAMED_SEEN = Across(sql=_LIST_NAMED, contexts=True, why=_LISTS_HEADERS)
-_LIST_ANYBODYS = Across(sql=_LIST, contexts=True, subjects=True, why=_LISTS_ANYBODYS)
-_LIST_NAMED_ANYBODYS = Across(sql=_LIST_NAMED, contexts=True, subjects=True, why=_LISTS_ANYBODYS)
+_WHY_LISTS = "it lists the headers of all contexts that the principal sees"
+_LIST_SEEN = Across(sql=_LIST, contexts=True, administrators=True, why=_WHY_LISTS)
+_LIST_NAMED_SEEN = Across(sql=_LIST_NAMED, contexts=True, administrators=True, why=_WHY_LISTS)
 
 _UPDATE = f"""
 WITH header AS (
@@ -404,10 +401,10 @@ json_agg(json_build_array(
 
 _PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
 _PAGE_OF_TASK = _paging("seq DESC", " AND m.task_id = %(task_id)s")
-_ANYBODYS_WHY = "an administrator reads all of the tenant"
-_PAGE_ANYBODYS = Across(sql=_PAGE, subjects=True, why=_ANYBODYS_WHY)
-_PAGE_NEWEST_FIRST_ANYBODYS = Across(sql=_PAGE_NEWEST_FIRST, subjects=True, why=_ANYBODYS_WHY)
-_PAGE_OF_TASK_ANYBODYS = Across(sql=_PAGE_OF_TASK, subjects=True, why=_ANYBODYS_WHY)
+_WHY = "an administrator reads all of the tenant"
+_PAGE_SEEN = Across(sql=_PAGE, administrators=True, why=_WHY)
+_PAGE_NEWEST_FIRST_SEEN = Across(sql=_PAGE_NEWEST_FIRST, administrators=True, why=_WHY)
+_PAGE_OF_TASK_SEEN = Across(sql=_PAGE_OF_TASK, administrators=True, why=_WHY)
 
 _MESSAGE = f"""
 SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
@@ -419,7 +416,7 @@ FROM (
 LEFT JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL
 """  # noqa: S608
-_MESSAGE_ANYBODYS = Across(sql=_MESSAGE, subjects=True, why=_ANYBODYS_WHY)
+_MESSAGE_SEEN = Across(sql=_MESSAGE, administrators=True, why=_WHY)
 
 # The header is locked: nobody else takes the next number.
 _RETRACT = """
@@ -453,7 +450,7 @@ GROUP BY retracted_change
 ORDER BY retracted_change
 LIMIT %s
 """
-_RETRACTED_ANYBODYS = Across(sql=_RETRACTED, subjects=True, why=_ANYBODYS_WHY)
+_RETRACTED_SEEN = Across(sql=_RETRACTED, administrators=True, why=_WHY)
 
 
 # What comes before a write in its transaction, and may refuse it; and what comes behind it.
@@ -672,7 +669,7 @@ class Log:
     async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
         """Return the header of a context; None: there is none for the principal."""
         door = self.of(principal, context_id)
-        rows = await door.query(_READ_ANYBODYS if principal.sees_all_users else _READ, (door.tenant_id, context_id))
+        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
@@ -688,10 +685,7 @@ class Log:
         self, which: ContextFilter, *, principal: Principal, after: tuple[datetime, UUID] | None, count: int
     ) -> list[Context]:
         """Return contexts, newest first, behind the one with `after`."""
-        if which.external_id:
-            statement = _LIST_NAMED_ANYBODYS if principal.sees_all_users else _LIST_NAMED_SEEN
-        else:
-            statement = _LIST_ANYBODYS if principal.sees_all_users else _LIST_SEEN
+        statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
         door = self._database.of(principal)
         rows = await door.query(
             statement,
@@ -759,11 +753,11 @@ class Log:
             bytes_max: Of all that come.
         """
         if task_id:
-            statement = _PAGE_OF_TASK_ANYBODYS if principal.sees_all_users else _PAGE_OF_TASK
+            statement = _PAGE_OF_TASK_SEEN
         elif newest_first:
-            statement = _PAGE_NEWEST_FIRST_ANYBODYS if principal.sees_all_users else _PAGE_NEWEST_FIRST
+            statement = _PAGE_NEWEST_FIRST_SEEN
         else:
-            statement = _PAGE_ANYBODYS if principal.sees_all_users else _PAGE
+            statement = _PAGE_SEEN
         door = self.of(principal, context_id)
         rows = await door.query(
             statement,
@@ -819,8 +813,7 @@ class Log:
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
         """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""
         door = self.of(principal, context_id)
-        statement = _MESSAGE_ANYBODYS if principal.sees_all_users else _MESSAGE
-        rows = await door.query(statement, (door.tenant_id, context_id, message_id))
+        rows = await door.query(_MESSAGE_SEEN, (door.tenant_id, context_id, message_id))
         return await _messages(rows) if rows else None
 
     async def retracted(
@@ -828,8 +821,7 @@ class Log:
     ) -> list[tuple[int, Retracted]]:
         """Return what was taken back between two numbers of changes, by these: what one call did has one."""
         door = self.of(principal, context_id)
-        statement = _RETRACTED_ANYBODYS if principal.sees_all_users else _RETRACTED
-        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        rows = await door.query(_RETRACTED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
 
     async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:

@@ -37,9 +37,9 @@ SELECT count(*) AS records FROM context.message_record
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq <= %(seq_to)s AND state = 'NO_TEXT'
     AND state <> 'INDEXED' AND record_id IS NOT NULL
 """
-_WHY_ANYBODYS = "an administrator reads all of the tenant"
-_STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why=_WHY_ANYBODYS)
-_WITHOUT_TEXT_ANYBODYS = Across(sql=_WITHOUT_TEXT, subjects=True, why=_WHY_ANYBODYS)
+_WHY = "an administrator reads all of the tenant"
+_STATE_SEEN = Across(sql=_STATE, administrators=True, why=_WHY)
+_WITHOUT_TEXT_SEEN = Across(sql=_WITHOUT_TEXT, administrators=True, why=_WHY)
 
 
 class RecordsOwed:
@@ -65,9 +65,8 @@ class RecordsOwed:
             "context_id": context_id,
             "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
-        sees_all = principal.sees_all_users
-        rows = await door.query(_STATE_ANYBODYS if sees_all else _STATE, parameters)
-        (without,) = await door.query(_WITHOUT_TEXT_ANYBODYS if sees_all else _WITHOUT_TEXT, parameters)
+        rows = await door.query(_STATE_SEEN, parameters)
+        (without,) = await door.query(_WITHOUT_TEXT_SEEN, parameters)
         pending = [row for row in rows if row.state == "PENDING"]
         failed = [row for row in rows if row.state == "FAILED"]
         return IndexState(

@@ -109,10 +109,10 @@ ORDER BY t.change
 LIMIT %s
 """  # noqa: S608
 
-_WHY_ANYBODYS = "an administrator reads all of the tenant"
-_READ_ANYBODYS = Across(sql=_READ, subjects=True, why=_WHY_ANYBODYS)
-_CHANGED_ANYBODYS = Across(sql=_CHANGED, subjects=True, why=_WHY_ANYBODYS)
-_LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why=_WHY_ANYBODYS)
+_WHY = "an administrator reads all of the tenant"
+_READ_SEEN = Across(sql=_READ, administrators=True, why=_WHY)
+_CHANGED_SEEN = Across(sql=_CHANGED, administrators=True, why=_WHY)
+_LIST_SEEN = Across(sql=_LIST, administrators=True, why=_WHY)
 
 _CONTEXT_OF = """
 SELECT t.context_id
@@ -121,8 +121,8 @@ JOIN context.context c ON c.tenant_id = t.tenant_id AND c.context_id = t.context
 WHERE t.tenant_id = %s AND t.task_id = %s AND c.deleted_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > now())
 """
 _WHY_CONTEXT_OF = "it finds which context is meant: that of a task"
-_CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
-_CONTEXT_OF_ANYBODYS = Across(sql=_CONTEXT_OF, contexts=True, subjects=True, why=_WHY_CONTEXT_OF)
+_CONTEXT_OF_WRITTEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
+_CONTEXT_OF_READ = Across(sql=_CONTEXT_OF, contexts=True, administrators=True, why=_WHY_CONTEXT_OF)
 
 # Until the transaction ends, none of them ends. In the order of their ids: two that hold several wait for each other.
 _HOLD = """
@@ -182,8 +182,7 @@ class TaskRows:
     async def read(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Task] | None:
         """Return a task, or an empty list if the context has none; None: there is no such context."""
         door = self._log.of(principal, context_id)
-        statement = _READ_ANYBODYS if principal.sees_all_users else _READ
-        rows = await door.query(statement, (door.tenant_id, context_id, task_id))
+        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, task_id))
         return [_task(row) for row in rows if row.task_id] if rows else None
 
     async def page(
@@ -201,7 +200,7 @@ class TaskRows:
         """
         door = self._log.of(principal, context_id)
         rows = await door.query(
-            _LIST_ANYBODYS if principal.sees_all_users else _LIST,
+            _LIST_SEEN,
             {
                 "tenant_id": door.tenant_id,
                 "context_id": context_id,
@@ -218,14 +217,13 @@ class TaskRows:
     ) -> list[tuple[int, Task]]:
         """Return tasks that changed between two numbers, by that of the newest change."""
         door = self._log.of(principal, context_id)
-        statement = _CHANGED_ANYBODYS if principal.sees_all_users else _CHANGED
-        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _task(row)) for row in rows]
 
     async def context_of(self, task_id: UUID, *, principal: Principal, reads: bool) -> UUID | None:
         """Return the context of a task that the principal may write to, or only read; None: there is none."""
         door = self._database.of(principal)
-        statement = _CONTEXT_OF_ANYBODYS if reads and principal.sees_all_users else _CONTEXT_OF_SEEN
+        statement = _CONTEXT_OF_READ if reads else _CONTEXT_OF_WRITTEN
         rows = await door.query(statement, (door.tenant_id, task_id))
         return rows[0].context_id if rows else None
 

@@ -166,7 +166,7 @@ _READ = f"""
 SELECT {_WINDOW} FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
 """  # noqa: S608
 _LOCK = f"{_READ} FOR UPDATE"
-_READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
+_READ_SEEN = Across(sql=_READ, administrators=True, why="an administrator reads all of the tenant")
 # One look at both: how far the window is, and how far the log; with what an ordinary step has added.
 _STANDING = Across(
     sql=f"""
@@ -197,8 +197,7 @@ JOIN context.context c ON c.tenant_id = w.tenant_id AND c.context_id = w.context
 WHERE w.tenant_id = %s AND w.window_id = %s AND c.deleted_at IS NULL AND (c.expires_at IS NULL OR c.expires_at > now())
 """
 _WHY_CONTEXT_OF = "it finds which context is meant: that of a window"
-_CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
-_CONTEXT_OF_ANYBODYS = Across(sql=_CONTEXT_OF, contexts=True, subjects=True, why=_WHY_CONTEXT_OF)
+_CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, administrators=True, why=_WHY_CONTEXT_OF)
 
 _HEADERS = f"""
 SELECT {_LISTED}, '' AS system_prompt, '' AS tools_json, '[]' AS state_pieces,
@@ -211,7 +210,7 @@ _LIST = f"""
 ORDER BY w.window_id DESC
 LIMIT %s
 """
-_LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why="an administrator lists all of the tenant")
+_LIST_SEEN = Across(sql=_LIST, administrators=True, why="an administrator lists all of the tenant")
 
 _CLOSE = f"""
 WITH blocks AS (
@@ -285,8 +284,7 @@ class WindowRows:
             WindowNotFound: there is none.
         """
         door = self._database.of(principal)
-        statement = _CONTEXT_OF_ANYBODYS if principal.sees_all_users else _CONTEXT_OF_SEEN
-        rows = await door.query(statement, (door.tenant_id, window_id))
+        rows = await door.query(_CONTEXT_OF_SEEN, (door.tenant_id, window_id))
         if not rows:
             raise no_window(window_id)
         return Meant(rows[0].context_id, rows[0].learns)
@@ -339,8 +337,7 @@ class WindowRows:
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
         """Return a window; None: the context has none of this id."""
         door = self._log.of(principal, context_id)
-        statement = _READ_ANYBODYS if principal.sees_all_users else _READ
-        rows = await door.query(statement, (door.tenant_id, context_id, window_id))
+        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def header(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
@@ -421,8 +418,7 @@ class WindowRows:
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
         """Return windows of a context, the newest first, from the one before `before` on."""
         door = self._log.of(principal, context_id)
-        statement = _LIST_ANYBODYS if principal.sees_all_users else _LIST
-        rows = await door.query(statement, (door.tenant_id, context_id, before, before, count))
+        rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, before, before, count))
         return [_window(row) for row in rows]
 
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:

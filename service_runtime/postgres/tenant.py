@@ -76,15 +76,16 @@ _SET_LOCAL_OF_SEVERAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Across:
-    """A statement that looks across contexts or users; all others see one context, and one user, or none.
+    """A statement that sees several contexts or users; all others see one context, and one user or none.
 
-    Bounds hold for it, too. Each is a constant of its module: who may see more than others is found by this name.
+    Bounds hold for it, too. Each is a constant of its module, so that grep finds every statement that sees more.
     """
 
     sql: str
     why: str  # it has to, and what holds it instead
     contexts: bool = False  # those of the tenant
-    subjects: bool = False  # all users', for a principal with `admin`; without it, those of the principal
+    subjects: bool = False  # all users' rows; refused without `admin`
+    administrators: bool = False  # all users' rows for a principal with `admin`, and its own for any other one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,7 @@ class Tenant:
         subject: "=" and the id of the user for whom it is, who may be nobody. Empty: of what belongs to users, nothing.
         context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
         operator: The id of the key for whom functions of operators are called, in a database that has no keys.
-        sees_all_subjects: Runs statements that are `Across` users.
+        sees_all_subjects: Runs statements that are `Across` users, and gives administrators' statements all rows.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
         residence: None: there is one database, and nobody to ask whether the tenant lives in it.
     """
@@ -250,8 +251,9 @@ class Tenant:
     def _said_across(self, statement: Across) -> dict[str, str]:
         if statement.subjects and not self._sees_all_subjects:
             raise PermissionDenied("the key lacks the scope admin", scope="admin")
+        sees_all = statement.subjects or (statement.administrators and self._sees_all_subjects)
         wider = {"context": _ALL} if statement.contexts else {}
-        return self._said | wider | ({"subject": _ALL} if statement.subjects else {})
+        return self._said | wider | ({"subject": _ALL} if sees_all else {})
 
 
 class Transaction:
