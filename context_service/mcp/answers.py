@@ -22,8 +22,10 @@ from service_runtime.pages import decode_token, encode_token
 
 Document = dict[str, Any]
 
+ARGUMENTS = "arguments_json"  # where ExecuteTool takes the arguments of a tool
+
 _JSON = "_json"
-_PAGE_FIELD = "arguments_json.page_token"  # where tools take it
+_PAGE_FIELD = f"{ARGUMENTS}.page_token"
 _CHARS_MIN = 64  # no text is cut below: an id is shorter
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 

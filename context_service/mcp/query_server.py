@@ -27,9 +27,9 @@ from context_service.mcp.query_tools import (
     providers_text,
     query_request,
     query_text,
-    schema_of,
 )
 from context_service.mcp.server import Context, Rpcs, shown
+from context_service.mcp.tool import compact
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.errors import ContextKeepError, ToolNotFound
 from contextkeep.version import __version__
@@ -46,18 +46,23 @@ _TOOLS = [
         name=QUERY_CONTEXT,
         description="Asks all sources one question, and answers cited hits, the best first, with a status for each "
         "source.",
-        input_schema=schema_of(QueryContextArguments),
+        input_schema=compact(QueryContextArguments.model_json_schema()),
         annotations=_READS,
     ),
     types.Tool(
         name=LIST_CONTEXT_PROVIDERS,
         description="Lists the sources that query_context can ask.",
-        input_schema=schema_of(ListContextProvidersArguments),
+        input_schema=compact(ListContextProvidersArguments.model_json_schema()),
         annotations=_READS,
     ),
 ]
 _FAMILY_TOOLS = [
-    types.Tool(name=name, description=description, input_schema=schema_of(FamilyArguments), annotations=_READS)
+    types.Tool(
+        name=name,
+        description=description,
+        input_schema=compact(FamilyArguments.model_json_schema()),
+        annotations=_READS,
+    )
     for name, (_, description) in FAMILY_TOOLS.items()
 ]
 

@@ -17,6 +17,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from context_service.mcp.answers import ARGUMENTS
 from contextkeep.context.v1 import tools_pb2 as pb
 from contextkeep.errors import ContextKeepError, InvalidArgument, NotFound
 from contextkeep.version import __version__
@@ -25,8 +26,11 @@ _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
     "Context Service keeps the state of agents: files and documents of an entity (wm_*), what was said and what "
     "happened (history_*), conversations that recall their own past (context_*), what is seen of long ones (window_*), "
-    "and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; what is left out of the "
-    "arguments is the current entity, if there is one. Long answers have a next_page_token."
+    "and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; an entity_node_id that is left "
+    "out is the current entity, if there is one. A long answer has a next_page_token: give it as page_token for the "
+    "next page. Archived records are left out unless include_archived is true. Kinds of passages are text, data, "
+    "tool_call, tool_result, file, record and artifact; roles are user, assistant, system and tool. With the same "
+    "request_id, a UUID, a repeat changes nothing more."
 )
 
 
@@ -82,7 +86,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         except ContextKeepError as error:
             told = orjson.dumps({"error": shown(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
-        return types.CallToolResult(content=[types.TextContent(text=text)])
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=orjson.loads(text))
 
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None
@@ -177,12 +181,17 @@ def _tool(tool: pb.Tool) -> types.Tool:
         name=tool.tool_name,
         description=tool.description,
         input_schema=orjson.loads(tool.input_schema_json),
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
-        ),
+        output_schema=orjson.loads(tool.output_schema_json),
+        annotations=_annotations(tool),
+    )
+
+
+def _annotations(tool: pb.Tool) -> types.ToolAnnotations:
+    """Return the hints that differ from the protocol's defaults: each costs a model's tokens in every call."""
+    if tool.read_only:
+        return types.ToolAnnotations(read_only_hint=True)
+    return types.ToolAnnotations(
+        destructive_hint=None if tool.destructive else False, idempotent_hint=tool.idempotent or None
     )
 
 
@@ -207,8 +216,11 @@ def shown(error: ContextKeepError) -> dict[str, Any]:
     told: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
         told["metadata"] = error.metadata
-    if error.violations:
-        told["violations"] = [{"field": one.field, "description": one.description} for one in error.violations]
+    if error.violations:  # with the argument as the model wrote it
+        told["violations"] = [
+            {"field": one.field.removeprefix(f"{ARGUMENTS}."), "description": one.description}
+            for one in error.violations
+        ]
     if error.retry_after_s is not None:
         told["retry_after_s"] = error.retry_after_s
     return told

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import orjson
 
+from context_service.mcp.answers import ARGUMENTS
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
-from context_service.mcp.tool import ARGUMENTS, Arguments, Services, Tool, Use
+from context_service.mcp.tool import Arguments, Services, Tool, Use
 from context_service.mcp.window_tools import WINDOW_TOOLS
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from context_service.servicers.node_names import NodeNames
@@ -53,6 +54,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
                     context_type=tool.context_type,
                     description=tool.description,
                     input_schema_json=tool.input_schema_json,
+                    output_schema_json=tool.output_schema_json,
                     read_only=tool.scope == "read",
                     destructive=tool.destructive,
                     idempotent=tool.idempotent,
@@ -106,7 +108,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
             await calls.take_turn()
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
         use = Use(services=self._services, current_entity=str(entity or ""), subject_user_id=request.subject_user_id)
-        answer = await tool.run(use, arguments)
+        answer = await tool.call(use, arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
 
     def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:

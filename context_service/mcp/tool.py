@@ -1,45 +1,94 @@
-"""One tool: what it is called, what it takes, what it may do, and what does it."""
+"""A tool as data: its name, its RPC, its arguments and where they go in the request, and how its answer is cut.
+
+`Tool.call` does the same for all of them: it fills the request, lets the servicer answer it, with all checks of the
+RPC, and turns the response into a document that a model can read. An error names the argument as the model wrote it. A
+few tools do more than one RPC does; they have a function of their own (`Tool.own`), and use the same pieces.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
 from context_service.graph import EntityGraph
-from context_service.mcp.answers import Document
+from context_service.mcp.answers import ARGUMENTS, Document, first_rows, fitting_page, plain
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
-from contextkeep.errors import FieldViolation, InvalidArgument
+from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument
+from service_runtime import calls, replays
 from service_runtime.methods import Method, method_of
 
-ARGUMENTS = "arguments_json"
 _VIOLATIONS_MAX = 20
+_SUBJECT = "subject_user_id"  # the connection's, and no argument of any tool
+_JSON = "_json"
+_NEEDLESS = {"title", "default", "additionalProperties", "minimum", "minLength", "maxItems"}
 _QUERY_FORM = '{"select": ["name", "metadata.topic"], "where": {"memory_type": "data/json"}, "limit": 10}'
-
-EntityId = Annotated[str, Field(description="Id of an entity node. Left out: the current entity.")]
-PageToken = Annotated[str, Field(description="`next_page_token` of the page before. Left out: the first page.")]
-PageSize = Annotated[int, Field(ge=1, le=200, description="Rows of a page; fewer come if they are large.")]
-Archived = Annotated[bool, Field(description="Archived records, too.")]
-Where = Annotated[
-    dict[str, Any],
-    Field(
-        description='A condition tree over fields and "metadata.*" paths, such as {"memory_type": "file", '
-        '"size_bytes": {"$gt": 10}}. Operators: $eq $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not.'
-    ),
-]
+_TYPES: dict[int, type] = {
+    FieldDescriptor.TYPE_STRING: str,
+    FieldDescriptor.TYPE_BOOL: bool,
+    FieldDescriptor.TYPE_INT32: int,
+    FieldDescriptor.TYPE_INT64: int,
+}
 
 
 class Arguments(BaseModel):
     """What a tool takes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An argument of a tool.
+
+    Attributes:
+        path: The field of the request that it fills, such as "options.filter.roles". Empty: the field of its own name;
+            if there is none, the tool's own function reads it.
+        description: For the model; empty where the name says it.
+        type: Of its JSON value. None: that of the field.
+        is_required: A model must give it.
+        default: The value if a model leaves it out. None: the empty value of its type.
+        is_entity: It names a node; left out, it is the current entity.
+        limits: As of pydantic: `ge`, `le`, `min_length`, `max_length`.
+    """
+
+    path: str = ""
+    description: str = ""
+    type: Any = None
+    is_required: bool = False
+    default: Any = None
+    is_entity: bool = False
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+
+# Arguments that many tools have. What they mean is said once, in the instructions of the MCP server.
+ENTITY = Argument(is_entity=True)
+PAGE_TOKEN = Argument(type=str)
+REQUEST_ID = Argument(type=str)
+
+
+def page_size(default: int) -> Argument:
+    """Return the argument for the rows of a page; fewer come if they are large."""
+    return Argument(
+        type=Annotated[int, WithJsonSchema({"type": "integer"})], default=default, limits={"ge": 1, "le": 200}
+    )
+
+
+def limit(default: int, most: int) -> Argument:
+    """Return the argument for the number of rows."""
+    return Argument(default=default, limits={"ge": 1, "le": most})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +101,12 @@ class Services:
     windows: ContextWindowsServicer
     graph: EntityGraph
     answer_bytes_max: int
+
+    def of(self, service: str) -> Any:
+        """Return the servicer of a proto service of ours, "contextkeep.context.v1.Contexts"."""
+        name = service.rpartition(".")[2]
+        named = {"WorkingMemory": self.memory, "ChatHistory": self.history, "ContextWindows": self.windows}
+        return named.get(name, self.contexts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,34 +131,73 @@ class Use:
         return entity
 
 
+Own = Callable[["Tool", Use, Any], Awaitable[Document]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A row of the table."""
+    """A row of the table.
+
+    Attributes:
+        name: As a model calls it.
+        context_type: "WM", "History", "Context" or "RAG".
+        rpc: The path of the RPC that it comes down to: the tool needs its scope and waits for a turn where it does.
+        description: For the model.
+        arguments: By name.
+        rows: The list of the answer that is cut to what a model can read; empty: the answer is short.
+        fixed: Fields of the request that no argument says.
+        shape: Makes the answer of the response; by default all of its fields.
+        outputs: The properties of the answer in the JSON schema of the output, besides `rows`.
+        own: Does the work of a tool that is more than its RPC.
+        destructive: It takes something away.
+        idempotent: Once more with the same arguments changes nothing more.
+    """
 
     name: str
-    context_type: str  # "WM", "History", "Context" or "RAG"
-    rpc: str  # the path of the RPC that it comes down to
+    context_type: str
+    rpc: str
     description: str
-    arguments: type[Arguments]
-    run: Callable[[Use, Any], Awaitable[Document]]
-    scope: str = "read"
+    arguments: Mapping[str, Argument]
+    rows: str = ""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    shape: Callable[[Any], Awaitable[Document]] = plain
+    outputs: Sequence[str] = ()
+    own: Own | None = None
     destructive: bool = False
     idempotent: bool = True
 
     @cached_property
     def method(self) -> Method:
-        """Return the RPC that it comes down to: the tool waits for a turn, and takes keys of contexts, as that does."""
+        """Return the RPC that it comes down to."""
         return method_of(self.rpc)
+
+    @cached_property
+    def scope(self) -> str:
+        """Return the scope that a key needs for it."""
+        return self.method.scope
+
+    @cached_property
+    def model(self) -> type[Arguments]:
+        """Return the arguments as a model that checks them."""
+        fields: dict[str, Any] = {}
+        for name, argument in self.arguments.items():
+            kind = argument.type or _type_of(self._field(name))
+            default = ... if argument.is_required else kind() if argument.default is None else argument.default
+            fields[name] = (kind, Field(default, description=argument.description or None, **argument.limits))
+        return create_model(self.name, __base__=Arguments, **fields)
 
     @cached_property
     def input_schema_json(self) -> str:
         """Return the JSON schema of the arguments."""
-        schema = self.arguments.model_json_schema()
-        schema.pop("description", None)
-        schema.pop("title", None)
-        for argument in schema["properties"].values():
-            argument.pop("title", None)
-        return orjson.dumps(schema).decode()
+        return orjson.dumps(compact(self.model.model_json_schema())).decode()
+
+    @cached_property
+    def output_schema_json(self) -> str:
+        """Return the JSON schema of the answer: the names that are always the same, and not what rows hold."""
+        properties: Document = {name: {} for name in self.outputs}
+        if self.rows:
+            properties = {self.rows: {"type": "array"}, **properties}
+        return orjson.dumps({"type": "object", "properties": properties}).decode()
 
     def parse(self, arguments: dict[str, Any]) -> Arguments:
         """Return the arguments, checked against the schema.
@@ -116,12 +210,170 @@ class Tool:
                 f"no tool takes SQL; ask the tool wm_query, with arguments such as {_QUERY_FORM}",
                 field=f"{ARGUMENTS}.sql",
             )
+        checked: Arguments = parsed(self.model, self.name, arguments)
+        return checked
+
+    async def call(self, use: Use, asked: Any) -> Document:
+        """Do what the tool does, and return its answer.
+
+        Raises:
+            ContextKeepError: that of the RPC, about the argument that the model gave.
+        """
         try:
-            return self.arguments.model_validate(arguments)
-        except ValidationError as error:
-            violations = [
-                FieldViolation(".".join((ARGUMENTS, *map(str, one["loc"]))), one["msg"])
-                for one in error.errors(include_url=False, include_context=False, include_input=False)[:_VIOLATIONS_MAX]
-            ]
-            said = "; ".join(f"{one.field.removeprefix(ARGUMENTS + '.')}: {one.description}" for one in violations)
-            raise InvalidArgument(f"these are not arguments of {self.name}: {said}", violations=violations) from None
+            return await (self.own(self, use, asked) if self.own else self.answer(use, self.request(use, asked), asked))
+        except ContextKeepError as error:
+            raise self._named(error) from error
+
+    def request(self, use: Use, asked: Any) -> Any:
+        """Return the request of the RPC."""
+        request: Any = GetMessageClass(self._descriptor.input_type)(**self.fixed)
+        if _SUBJECT in request.DESCRIPTOR.fields_by_name:
+            request.subject_user_id = use.subject_user_id
+        for name, argument in self.arguments.items():
+            if (described := self._field(name)) is None:
+                continue
+            value = getattr(asked, name)
+            _fill(request, self._path(name), described, use.entity(value) if argument.is_entity else value)
+        return request
+
+    async def answer(self, use: Use, request: Any, asked: Any) -> Document:
+        """Let the RPC answer a request, and return what a model can read of it."""
+        bytes_max = use.services.answer_bytes_max
+        if not self.rows:
+            return await self.shape(await self._answered(use, request))
+        if "page_size" not in self.arguments:
+            found = {self.rows: [], **await self.shape(await self._answered(use, request))}
+            return await first_rows(found, self.rows, bytes_max=bytes_max)
+
+        async def read(page_size: int) -> tuple[Document, int]:
+            request.page_size = page_size
+            page = {self.rows: [], **await self.shape(await self._answered(use, request))}
+            return page, len(page[self.rows])
+
+        return await fitting_page(read, page_size=asked.page_size, bytes_max=bytes_max)
+
+    async def _answered(self, use: Use, request: Any) -> Any:
+        service = self.rpc[1:].rpartition("/")[0]
+        if service.startswith("contextkeep.entity."):
+            return await use.services.graph.call(self.method.name, request)
+        behaviour = getattr(use.services.of(service), self.method.name)
+        if self.method.reads:
+            return await behaviour(request, None)
+        calls.comes_down_to(request)
+        response = await replays.answered(service, behaviour, request)
+        calls.comes_down_to(request, response)
+        return response
+
+    @cached_property
+    def _descriptor(self) -> Any:
+        service, _, name = self.rpc[1:].rpartition("/")
+        return descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+
+    def _path(self, name: str) -> str:
+        return self.arguments[name].path or name
+
+    def _field(self, name: str) -> FieldDescriptor | None:
+        """Return the field that an argument fills, or None if the tool's own function reads the argument."""
+        *parents, last = self._path(name).split(".")
+        message = self._descriptor.input_type
+        for parent in parents:
+            message = message.fields_by_name[parent].message_type
+        found: FieldDescriptor | None = message.fields_by_name.get(last)
+        return found
+
+    def _named(self, error: ContextKeepError) -> ContextKeepError:
+        """Return an error about the arguments instead of the fields that they fill."""
+        arguments = {self._path(name): name for name in self.arguments}
+        violations = tuple(replace(one, field=_argument(one.field, arguments)) for one in error.violations)
+        told = copy.copy(error)
+        told.violations = violations
+        for path, name in arguments.items():
+            if path != name:
+                told.message = told.message.replace(path, name)
+                told.metadata = {key: name if value == path else value for key, value in told.metadata.items()}
+        told.args = (told.message,)
+        return told
+
+
+def _argument(path: str, arguments: Mapping[str, str]) -> str:
+    """Return the path of an argument for that of a field; one that no argument fills stays as it is."""
+    if path.startswith(ARGUMENTS):
+        return path
+    for of_field, name in arguments.items():
+        rest = path.removeprefix(of_field)
+        if path.startswith(of_field) and rest[:1] in ("", ".", "["):
+            return f"{ARGUMENTS}.{name}{rest}"
+    return path
+
+
+def _fill(request: Message, path: str, described: FieldDescriptor, value: Any) -> None:
+    if not value:
+        return  # and its parents stay absent
+    *parents, last = path.split(".")
+    target: Any = request
+    for parent in parents:
+        target = getattr(target, parent)
+    if last.endswith(_JSON):
+        setattr(target, last, orjson.dumps(value).decode())
+    elif not described.is_repeated:
+        try:
+            setattr(target, last, value)
+        except ValueError:  # more than its 32 or 64 bits
+            raise InvalidArgument(f"{path} is out of range", field=path) from None
+    elif described.message_type is not None:
+        for one in value:
+            getattr(target, last).add(**one.model_dump())
+    else:
+        getattr(target, last).extend([value] if isinstance(value, str) else value)
+
+
+def _type_of(described: FieldDescriptor | None) -> Any:
+    assert described is not None, "an argument that fills no field says its type"
+    if described.name.endswith(_JSON):
+        return dict[str, Any]
+    kind = _TYPES[described.type]
+    return list[kind] if described.is_repeated else kind  # type: ignore[valid-type]
+
+
+def parsed(model: type[Arguments], name: str, arguments: dict[str, Any]) -> Any:
+    """Return the arguments of a tool, checked.
+
+    Raises:
+        InvalidArgument: they are not what the schema says; each is named.
+    """
+    try:
+        return model.model_validate(arguments)
+    except ValidationError as error:
+        violations = [
+            FieldViolation(".".join((ARGUMENTS, *map(str, one["loc"])))[:200], one["msg"])
+            for one in error.errors(include_url=False, include_context=False, include_input=False)[:_VIOLATIONS_MAX]
+        ]
+        said = "; ".join(f"{one.field.removeprefix(ARGUMENTS + '.')}: {one.description}" for one in violations)
+        raise InvalidArgument(f"these are not arguments of {name}: {said}", violations=violations) from None
+
+
+def compact(schema: Any) -> Any:
+    """Return a JSON schema without what a model does not need, since each word of it costs tokens in every call.
+
+    That is titles, defaults and least values, and that further properties are refused. The arguments are checked by the
+    whole schema, and errors say what is wrong.
+    """
+    definitions = schema.pop("$defs", {})
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, list):
+            return [walk(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            value = {**definitions[value["$ref"].rpartition("/")[2]], **value}
+            del value["$ref"]
+        if "properties" in value:
+            value = {**value, "properties": {name: walk(one) for name, one in value["properties"].items()}}
+        else:
+            value = {name: walk(one) for name, one in value.items()}
+        return {name: one for name, one in value.items() if name not in _NEEDLESS}
+
+    compacted: dict[str, Any] = walk(schema)
+    compacted.pop("description", None)
+    return compacted

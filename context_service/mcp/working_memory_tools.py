@@ -6,13 +6,12 @@ import base64
 import binascii
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from pydantic import Field
 
-from context_service.mcp.answers import Document, first_rows, fitting_page, plain, size_bytes_of
-from context_service.mcp.tool import ARGUMENTS, Archived, Arguments, EntityId, PageSize, PageToken, Tool, Use, Where
+from context_service.mcp.answers import ARGUMENTS, Document, plain, size_bytes_of
+from context_service.mcp.tool import ENTITY, PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
 from context_service.working_memory.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken
@@ -23,59 +22,17 @@ _TEXT = "text/plain"
 _CHUNK_BYTES = 1024 * 1024
 _UTF8_BYTES_MAX = 4  # of one character
 
-RecordId = Annotated[str, Field(description="Id of the record, its `working_memory_id`.")]
+
+class OrderArguments(Arguments):
+    """One key of an order."""
+
+    column: str
+    descending: bool = False
 
 
-class ListArguments(Arguments):
-    """Of `wm_list`."""
-
-    entity_node_id: EntityId = ""
-    memory_types: list[str] = Field([], description='One of these must match, such as "file", "data/json".')
-    names: list[str] = Field([], description="One of these must be the name.")
-    name_prefix: str = ""
-    tags: list[str] = Field([], description="All of these must be there.")
-    metadata: dict[str, Any] = Field({}, description="What the metadata must contain.")
-    include_archived: Archived = False
-    page_size: PageSize = 50
-    page_token: PageToken = ""
-
-
-async def list_records(use: Use, asked: ListArguments) -> Document:
-    """Answer a page of an entity's records."""
-    request = pb.FetchWMRecordsByEntityRequest(
-        entity_node_id=use.entity(asked.entity_node_id),
-        memory_types=asked.memory_types,
-        names=asked.names,
-        name_prefix=asked.name_prefix,
-        tags=asked.tags,
-        metadata_contains_json=_json(asked.metadata),
-        include_archived=asked.include_archived,
-        page_token=asked.page_token,
-    )
-
-    async def read(page_size: int) -> tuple[Document, int]:
-        request.page_size = page_size
-        page = await use.services.memory.FetchWMRecordsByEntity(request, None)
-        return {"records": [], **await plain(page)}, len(page.records)
-
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
-
-
-class ReadArguments(Arguments):
-    """Of `wm_read`."""
-
-    working_memory_id: RecordId
-    bytes_max: int = Field(16 * 1024, ge=16, description="Bytes of content; fewer come if the answer has no room.")
-    page_token: PageToken = ""
-    include_archived: Archived = False
-
-
-async def read_record(use: Use, asked: ReadArguments) -> Document:
+async def _read_record(tool: Tool, use: Use, asked: Any) -> Document:
     """Answer a record with the next bytes of its content."""
-    request = pb.FetchWMRecordRequest(
-        working_memory_id=asked.working_memory_id, include_archived=asked.include_archived
-    )
-    record = (await use.services.memory.FetchWMRecord(request, None)).record
+    record = (await use.services.memory.FetchWMRecord(tool.request(use, asked), None)).record
     inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
     record.ClearField("content_text")
@@ -130,115 +87,7 @@ def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
     return base64.b64encode(content).decode(), len(content), "base64"
 
 
-class SearchArguments(Arguments):
-    """Of `wm_search`."""
-
-    text: str = Field(min_length=1, description="Words to look for in names, descriptions and contents.")
-    entity_node_id: EntityId = ""
-    memory_types: list[str] = Field([])
-    where: Where = Field({})
-    include_archived: Archived = False
-    limit: int = Field(10, ge=1, le=100)
-
-
-async def search_records(use: Use, asked: SearchArguments) -> Document:
-    """Answer the records of an entity that have the words."""
-    request = pb.SearchWMRecordsRequest(
-        text=asked.text,
-        entity_node_ids=[use.entity(asked.entity_node_id)],
-        memory_types=asked.memory_types,
-        where_json=_json(asked.where),
-        include_archived=asked.include_archived,
-        limit=asked.limit,
-    )
-    found = await use.services.memory.SearchWMRecords(request, None)
-    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.services.answer_bytes_max)
-
-
-class OrderArguments(Arguments):
-    """One key of an order."""
-
-    column: str
-    descending: bool = False
-
-
-class QueryArguments(Arguments):
-    """Of `wm_query`."""
-
-    select: list[str] = Field(
-        min_length=1,
-        description='Columns: fields, paths such as "metadata.topic", and aggregates such as "count(*)", '
-        '"sum(size_bytes)", "avg(metadata.score)", "max(created_at)".',
-    )
-    where: Where = Field({})
-    group_by: list[str] = Field([])
-    order_by: list[OrderArguments] = Field([])
-    limit: int = Field(100, ge=1, le=1000)
-    include_archived: Archived = False
-
-
-async def query_records(use: Use, asked: QueryArguments) -> Document:
-    """Answer a question about records."""
-    request = pb.QueryWMRecordsRequest(
-        select=asked.select,
-        where_json=_json(asked.where),
-        group_by=asked.group_by,
-        order_by=[pb.QueryOrder(column=key.column, descending=key.descending) for key in asked.order_by],
-        limit=asked.limit,
-        include_archived=asked.include_archived,
-    )
-    answer = await plain(await use.services.memory.QueryWMRecords(request, None))
-    return await first_rows({"rows": [], **answer}, "rows", bytes_max=use.services.answer_bytes_max)
-
-
-class ManifestArguments(Arguments):
-    """Of `wm_manifest`."""
-
-    entity_node_id: EntityId = ""
-    depth_max: int = Field(3, ge=1, le=100, description="Steps from the entity.")
-    edge_types: list[str] = Field([], description="Followed downwards. Left out: those that contain things.")
-    memory_types: list[str] = Field([])
-    counts_only: bool = Field(False, description="Counts and sizes, without the records.")
-    page_size: PageSize = 50
-    page_token: PageToken = ""
-
-
-async def manifest(use: Use, asked: ManifestArguments) -> Document:
-    """Answer a page of the entities below an entity, with their records."""
-    request = pb.FetchWMManifestRequest(
-        root_node_id=use.entity(asked.entity_node_id),
-        depth_max=asked.depth_max,
-        edge_types=asked.edge_types,
-        memory_types=asked.memory_types,
-        counts_only=asked.counts_only,
-        records_max=20,
-        page_token=asked.page_token,
-    )
-
-    async def read(page_size: int) -> tuple[Document, int]:
-        request.page_size = page_size
-        page = await use.services.memory.FetchWMManifest(request, None)
-        return {"entities": [], **await plain(page)}, len(page.entities)
-
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
-
-
-class UploadArguments(Arguments):
-    """Of `wm_upload`."""
-
-    name: str = Field(min_length=1, description="File name or title.")
-    content: str = Field("", description="The text of the file. This or `content_base64` is needed.")
-    content_base64: str = Field("", description="Instead of `content`: bytes that are no text.")
-    entity_node_id: EntityId = ""
-    memory_type: str = Field("file", description='Category, such as "file", "text/markdown", "code/python".')
-    description: str = ""
-    content_type: str = Field("", description="Media type. Left out: guessed from the name, else that of plain text.")
-    tags: list[str] = Field([])
-    metadata: dict[str, Any] = Field({})
-    request_id: str = Field("", description="A UUID: the same call again stores nothing more.")
-
-
-async def upload(use: Use, asked: UploadArguments) -> Document:
+async def _upload(tool: Tool, use: Use, asked: Any) -> Document:
     """Store a file."""
     if asked.content and asked.content_base64:
         raise InvalidArgument("content and content_base64 are both there", field=f"{ARGUMENTS}.content_base64")
@@ -261,7 +110,7 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
             description=asked.description,
             content_type=asked.content_type or content_type_of_name(asked.name) or (_TEXT if asked.content else ""),
             tags=asked.tags,
-            metadata_json=_json(asked.metadata),
+            metadata_json=orjson.dumps(asked.metadata).decode() if asked.metadata else "",
         ),
         size_bytes=len(content),
         request_id=asked.request_id,
@@ -279,88 +128,133 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
     return await plain(stored)
 
 
-class ArchiveArguments(Arguments):
-    """Of `wm_archive`."""
-
-    working_memory_id: RecordId
+async def _archived(response: pb.DeleteWMRecordResponse) -> Document:
+    return {"working_memory_id": response.record.working_memory_id, "status": "archived"}
 
 
-async def archive(use: Use, asked: ArchiveArguments) -> Document:
-    """Archive a record."""
-    request = pb.DeleteWMRecordRequest(working_memory_id=asked.working_memory_id)
-    calls.comes_down_to(request)
-    archived = await use.services.memory.DeleteWMRecord(request, None)
-    calls.comes_down_to(request, archived)
-    return {"working_memory_id": archived.record.working_memory_id, "status": "archived"}
-
-
-def _json(value: dict[str, Any]) -> str:
-    return orjson.dumps(value).decode() if value else ""
-
+RECORD_ID = Argument(is_required=True)
+QUERY = Argument(path="text", is_required=True, limits={"min_length": 1}, description="Words.")
+ARCHIVED = Argument()
+WHERE = Argument(path="where_json", description="As of wm_query.")
+MEMORY_TYPES = Argument()
 
 WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_list",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecordsByEntity",
-        description="Lists the working memory records (files, JSON documents) of an entity, newest first, "
-        "without their contents. Read a content with wm_read.",
-        arguments=ListArguments,
-        run=list_records,
+        description="Lists the records (files, JSON documents) of an entity, newest first.",
+        arguments={
+            "entity_node_id": ENTITY,
+            "memory_types": MEMORY_TYPES,
+            "names": Argument(),
+            "name_prefix": Argument(),
+            "tags": Argument(description="All of them."),
+            "metadata": Argument(path="metadata_contains_json", description="Contained in the record's."),
+            "include_archived": ARCHIVED,
+            "page_size": page_size(50),
+            "page_token": PAGE_TOKEN,
+        },
+        rows="records",
     ),
     Tool(
         name="wm_read",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMRecord",
-        description="Reads the content of a working memory record, piece by piece: as text, or as "
-        "base64 where it is none. `next_page_token` is there as long as something follows.",
-        arguments=ReadArguments,
-        run=read_record,
+        description="Reads a record's content in pieces: as text, or else as base64.",
+        arguments={
+            "working_memory_id": RECORD_ID,
+            "bytes_max": Argument(type=int, default=16 * 1024, limits={"ge": 16}),
+            "page_token": PAGE_TOKEN,
+            "include_archived": ARCHIVED,
+        },
+        outputs=("content", "encoding", "record"),
+        own=_read_record,
     ),
     Tool(
         name="wm_search",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/SearchWMRecords",
-        description="Finds records of an entity by words in their names, descriptions and contents, the best first.",
-        arguments=SearchArguments,
-        run=search_records,
+        description="Finds records of an entity by words, the best first.",
+        arguments={
+            "query": QUERY,
+            "entity_node_id": Argument(path="entity_node_ids", type=str, is_entity=True),
+            "memory_types": MEMORY_TYPES,
+            "where": WHERE,
+            "include_archived": ARCHIVED,
+            "limit": limit(10, 100),
+        },
+        rows="hits",
     ),
     Tool(
         name="wm_query",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/QueryWMRecords",
-        description="Answers a question about all records that you may see: columns, conditions, groups with "
-        "counts, sums, averages, least and greatest values. It takes no SQL.",
-        arguments=QueryArguments,
-        run=query_records,
+        description="Selects columns and aggregates of all records that you may see. It takes no SQL.",
+        arguments={
+            "select": Argument(
+                is_required=True,
+                limits={"min_length": 1},
+                description='Such as "name", "metadata.topic", "count(*)", "sum(size_bytes)", "max(created_at)".',
+            ),
+            "where": Argument(
+                path="where_json",
+                description='Such as {"memory_type": "file", "size_bytes": {"$gt": 10}}. Operators: $eq $ne $gt $gte '
+                "$lt $lte $in $nin $like $ilike $exists $and $or $not.",
+            ),
+            "group_by": Argument(),
+            "order_by": Argument(type=list[OrderArguments]),
+            "limit": limit(100, 1000),
+            "include_archived": ARCHIVED,
+        },
+        rows="rows",
     ),
     Tool(
         name="wm_manifest",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/FetchWMManifest",
-        description="Lists the entities below an entity in the graph, each with its records by memory type.",
-        arguments=ManifestArguments,
-        run=manifest,
+        description="Lists the entities below an entity, each with its records by memory type.",
+        arguments={
+            "entity_node_id": Argument(path="root_node_id", is_entity=True),
+            "depth_max": limit(3, 100),
+            "edge_types": Argument(),
+            "memory_types": MEMORY_TYPES,
+            "counts_only": Argument(),
+            "page_size": page_size(50),
+            "page_token": PAGE_TOKEN,
+        },
+        rows="entities",
+        fixed={"records_max": 20},
     ),
     Tool(
         name="wm_upload",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/UploadBlob",
-        description="Stores a text or a file as a new working memory record of an entity.",
-        arguments=UploadArguments,
-        run=upload,
-        scope="write",
+        description="Stores a text or a file as a new record of an entity.",
+        arguments={
+            "name": Argument(type=str, is_required=True, limits={"min_length": 1}),
+            "content": Argument(type=str),
+            "content_base64": Argument(type=str, description="Bytes instead of text."),
+            "entity_node_id": Argument(type=str),
+            "memory_type": Argument(type=str, default="file"),
+            "description": Argument(type=str),
+            "content_type": Argument(type=str, description="Media type; guessed from the name."),
+            "tags": Argument(type=list[str]),
+            "metadata": Argument(type=dict[str, Any]),
+            "request_id": REQUEST_ID,
+        },
+        outputs=("working_memory_id",),
+        own=_upload,
         idempotent=False,
     ),
     Tool(
         name="wm_archive",
         context_type="WM",
         rpc="/contextkeep.context.v1.WorkingMemory/DeleteWMRecord",
-        description="Archives a working memory record: it is no longer listed, and goes when its "
-        "retention ends. An operator or an application can bring it back until then.",
-        arguments=ArchiveArguments,
-        run=archive,
-        scope="write",
+        description="Archives a record, which is deleted when its retention ends.",
+        arguments={"working_memory_id": RECORD_ID},
+        shape=_archived,
+        outputs=("working_memory_id", "status"),
         destructive=True,
     ),
 )

@@ -170,7 +170,7 @@ def test_an_agent_goes_on_from_its_session_and_uses_its_tools(blocking: ContextC
     assert context_id is not None
     model = Scripted(
         [
-            ("context_recall", {"text": "lighthouse"}),
+            ("context_recall", {"query": "lighthouse"}),
             ("wm_upload", {"name": "note.md", "content": "4711: lighthouse"}),
             ("wm_list", {}),
             ("query_context", {"query": "lighthouse"}),

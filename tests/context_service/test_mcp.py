@@ -215,7 +215,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         assert (await other.list_resources()).resources == []
         for tool, asked in {
             "context_read": {},
-            "context_recall": {"text": "a"},
+            "context_recall": {"query": "a"},
             "context_search": {"query": "a"},
         }.items():
             assert (await error(other, tool, context_id=context_id, **asked))["reason"] == "CONTEXT_NOT_FOUND"
@@ -238,13 +238,13 @@ async def test_a_bound_key_is_bound_on_each_transport(
         stored = await answer(client, "wm_upload", name="mine.md", content="open")
         for tool, arguments in (
             ("wm_list", {}),
-            ("wm_search", {"text": "secret"}),
+            ("wm_search", {"query": "secret"}),
             ("wm_manifest", {}),
             ("wm_query", {"select": ["name"]}),
             ("history_chat", {}),
             ("history_entity", {}),
             ("rag_search_nodes", {}),
-            ("rag_search_records", {"text": "secret"}),
+            ("rag_search_records", {"query": "secret"}),
         ):
             text = json.dumps(await answer(client, tool, **arguments))
             assert not any(hidden in text for hidden in ("a secret", "theirs", theirs.working_memory_id, turn.id)), tool
@@ -261,13 +261,13 @@ async def find_the_record(client: Client, record_id: str) -> None:
     assert (listed["working_memory_id"], listed["tags"]) == (record_id, ["draft"])
     assert (await answer(client, "wm_list", tags=["final"]))["records"] == []
     assert (await answer(client, "wm_read", working_memory_id=record_id))["content"] == "# Zebra crossing"
-    (hit,) = (await answer(client, "wm_search", text="plan"))["hits"]
+    (hit,) = (await answer(client, "wm_search", query="plan"))["hits"]
     assert hit["record"]["working_memory_id"] == record_id
     rows = (await answer(client, "wm_query", select=["name", "count(*)"], group_by=["name"]))["rows"]
     assert rows == [{"name": "plan.md", "count(*)": 1}]
     (entity,) = (await answer(client, "wm_manifest"))["entities"]
     assert entity["groups"][0]["record_count"] == 1
-    (hit,) = (await answer(client, "rag_search_records", text="plan"))["hits"]
+    (hit,) = (await answer(client, "rag_search_records", query="plan"))["hits"]
     assert hit["record"]["name"] == "plan.md"
 
 
@@ -275,8 +275,8 @@ async def read_the_histories(client: Client, session_id: str) -> None:
     said = (await answer(client, "history_chat"))["messages"]
     assert [one["content"] for one in said] == ["Where is it?", "Here."]
     assert len((await answer(client, "history_entity"))["events"]) >= 3
-    assert [n["id"] for n in (await answer(client, "rag_search_nodes", text="of ada"))["nodes"]] == [session_id]
-    assert (await answer(client, "rag_search_nodes", text="of%ada"))["nodes"] == []
+    assert [n["id"] for n in (await answer(client, "rag_search_nodes", query="of ada"))["nodes"]] == [session_id]
+    assert (await answer(client, "rag_search_nodes", query="of%ada"))["nodes"] == []
     assert (await error(client, "rag_similar_nodes"))["reason"] == "EMBEDDING_NOT_FOUND"
 
 
@@ -294,7 +294,7 @@ async def use_a_context(client: Client) -> str:
     asked = {"newest_first": True, "page_token": page["next_page_token"]}
     assert (await answer(client, "context_read", context_id=context_id, **asked))["messages"] == said[:1]
 
-    recalled = await answer(client, "context_recall", context_id=context_id, text="Which colour has the cat?")
+    recalled = await answer(client, "context_recall", context_id=context_id, query="Which colour has the cat?")
     assert [(one["ref"], one["text"]) for one in recalled["items"]] == [("m1.0", "The cat is black.")]
     assert "prompt_text" not in recalled
     (hit,) = (await answer(client, "context_search", context_id=context_id, query="cat"))["hits"]
@@ -345,7 +345,7 @@ async def test_a_model_works_with_the_contexts_of_the_user_whom_its_runtime_name
         begun = await answer(client, "context_send", content="I like cats.", role="user")
         read = {"context_id": begun["context_id"]}
         assert len((await answer(client, "context_read", **read))["messages"]) == 1
-        assert (await answer(client, "context_recall", text="cats", **read))["items"]
+        assert (await answer(client, "context_recall", query="cats", **read))["items"]
         assert (await answer(client, "context_search", query="cats", **read))["hits"]
         chosen = await error(client, "context_read", **read, subject_user_id="bob")
         assert chosen["reason"] == "INVALID_ARGUMENT"
@@ -387,7 +387,7 @@ async def test_what_a_quotation_is_from_is_read_by_its_ref(context: AsyncContext
         assert all(len(orjson.dumps(page)) <= CAP for page in pages)
         return pages[0][what], [row for page in pages for row in page["parts"]]
 
-    asked = {"context_id": str(visit), "text": "zebras of the zoo", "kinds": ["artifact"]}
+    asked = {"context_id": str(visit), "query": "zebras of the zoo", "kinds": ["artifact"]}
     (item, *_) = (await context.execute_tool("context_recall", asked))["items"]
     artifact, parts = await whole(item["ref"], "artifact")
     assert (artifact["artifact_id"], artifact["version"]) == ("report", 1)
@@ -424,7 +424,7 @@ async def test_a_key_that_only_reads_is_offered_no_more(services: Addresses):
     ):
         assert [tool.name for tool in (await reader.list_tools()).tools] == READING
         assert (await error(reader, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
-        assert (await error(reader, "wm_list"))["violations"][0]["field"] == "arguments_json.entity_node_id"
+        assert (await error(reader, "wm_list"))["violations"][0]["field"] == "entity_node_id"
         assert (await reader.list_resources()).resources == []  # there is no entity
 
 
@@ -503,7 +503,7 @@ async def test_the_trace_of_a_request_goes_through_both_services(
         httpx2.AsyncClient(headers=headers) as http_client,
         Client(streamable_http_client(mcp_url, http_client=http_client)) as client,
     ):
-        await answer(client, "rag_search_nodes", text="zebra")
+        await answer(client, "rag_search_nodes", query="zebra")
 
     search = "contextkeep.entity.v1.EntityGraph/SearchNodes"
     await ended(spans, search)
@@ -619,7 +619,7 @@ async def test_what_is_recalled_fits_an_answer_and_says_what_it_leaves_out(conte
     assert len(found["hits"]) + found["left_out"] == 100
     assert page["next_page_token"]
     recalled = await context.execute_tool(
-        "context_recall", {"context_id": context_id, "text": "zebra", "tokens_max": 100_000, "items_max": 200}
+        "context_recall", {"context_id": context_id, "query": "zebra", "tokens_max": 100_000, "limit": 200}
     )
     assert len(json.dumps(recalled)) <= CAP * 1.2
     assert recalled["left_out"] > 0
@@ -739,7 +739,7 @@ async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
         await context.execute_tool(
             "task_state_update", {"window_id": window_id, "set": [{"section": "value", "key": "a\nb"}]}
         )
-    assert refused.value.violations[0].field == "set[0].key"
+    assert refused.value.violations[0].field == "arguments_json.set[0].key"
 
 
 async def test_arguments_are_checked_before_anything_is_done(context: AsyncContextClient):
@@ -782,3 +782,32 @@ async def test_the_bytes_of_a_providers_block_are_answered_as_base64():
     """A part of any kind may stand in what a model reads: JSON over HTTP writes them so, too."""
     part = message_pb2.Part(reasoning=message_pb2.Reasoning(provider="p", data=b"\x00\xff"))
     assert await plain(part) == {"reasoning": {"provider": "p", "data": "AP8="}}
+
+
+async def test_all_definitions_together_are_small(context: AsyncContextClient):
+    """A model reads all of them in every call."""
+    async with Client(remote_server(context)) as client:
+        listed = await client.list_tools()
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_000
+
+
+async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(context: AsyncContextClient):
+    context_id = (await context.append_messages(["One."]))[0].context_id
+    async with Client(remote_server(context)) as client:
+        about = {"context_id": str(context_id), "query": "one"}
+        wrong = await error(client, "context_recall", **about, roles=["nobody"])
+        assert wrong["violations"][0]["field"].startswith("roles"), wrong
+        assert "filter" not in wrong["message"]
+        blank = await error(client, "context_recall", **{**about, "query": " "})
+        assert blank["violations"][0]["field"] == "query", blank
+        large = await error(client, "context_read", context_id=str(context_id), seq_from=2**63)
+        assert large["violations"][0]["field"] == "seq_from", large
+
+
+async def test_a_tool_answers_as_its_output_schema_says(context: AsyncContextClient):
+    context_id = (await context.append_messages(["One."]))[0].context_id
+    async with Client(remote_server(context)) as client:
+        (tool,) = (tool for tool in (await client.list_tools()).tools if tool.name == "context_read")
+        result = await client.call_tool("context_read", {"context_id": str(context_id)})
+    assert list(tool.output_schema["properties"]) == ["messages"]
+    assert [one["content"] for one in result.structured_content["messages"]] == ["One."]

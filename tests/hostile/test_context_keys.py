@@ -137,9 +137,9 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
     assert {tool.tool_name for tool in listed.tools} == allowed
     assert {tool.name for tool in TOOLS.values() if tool.method.options.context_key} == allowed
     assert execute("context_send", context_id=issued.context_id, content="a zebra").ok
-    found = execute("context_recall", context_id=issued.context_id, text="zebra")
+    found = execute("context_recall", context_id=issued.context_id, query="zebra")
     assert "a zebra" in found.answers[0].result_json
-    assert execute("context_recall", context_id=issued.things.context_id, text="x").reason == "CONTEXT_NOT_FOUND"
+    assert execute("context_recall", context_id=issued.things.context_id, query="x").reason == "CONTEXT_NOT_FOUND"
     for name, asked in {
         "window_pack": {},
         "window_expand": {"ref": "m1"},

@@ -207,7 +207,7 @@ async def shown(port: int, name: str, expected: int) -> None:
 WORKING, WAITING = "contextkeep_expensive_calls_under_way", "contextkeep_expensive_calls_waiting"
 SEARCHES: dict[str, Callable[[AsyncContextClient], Awaitable[object]]] = {
     "an RPC": lambda client: client.search_wm_records("needle"),
-    "a tool": lambda client: client.execute_tool("rag_search_records", {"text": "needle"}),
+    "a tool": lambda client: client.execute_tool("rag_search_records", {"query": "needle"}),
 }
 
 

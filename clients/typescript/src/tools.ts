@@ -13,6 +13,8 @@ export interface Tool {
   description: string;
   /** The JSON schema of its arguments. */
   inputSchema: JsonObject;
+  /** The JSON schema of its result. */
+  outputSchema: JsonObject;
   /** It changes nothing. */
   readOnly: boolean;
   /** It takes something away. */
@@ -32,8 +34,8 @@ export interface Resource {
 }
 
 export function toolOf(message: pb.Tool): Tool {
-  const { inputSchemaJson, ...fields } = fieldsOf(message);
-  return { ...fields, inputSchema: parseObject(inputSchemaJson) };
+  const { inputSchemaJson, outputSchemaJson, ...fields } = fieldsOf(message);
+  return { ...fields, inputSchema: parseObject(inputSchemaJson), outputSchema: parseObject(outputSchemaJson) };
 }
 
 export function resourceOf(message: pb.Resource): Resource {

@@ -17,15 +17,22 @@ class Tool(Value):
     context_type: str  # "WM", "History", "Context" or "RAG"
     description: str
     input_schema_json: str
+    output_schema_json: str
     read_only: bool
     destructive: bool
     idempotent: bool
     _input_schema: Any = kept()
+    _output_schema: Any = kept()
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
         return self._kept_object("_input_schema", self.input_schema_json)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON schema of its result."""
+        return self._kept_object("_output_schema", self.output_schema_json)
 
     @classmethod
     def from_proto(cls, tool: tools_pb2.Tool) -> Tool:
@@ -35,6 +42,7 @@ class Tool(Value):
             context_type=tool.context_type,
             description=tool.description,
             input_schema_json=tool.input_schema_json,
+            output_schema_json=tool.output_schema_json,
             read_only=tool.read_only,
             destructive=tool.destructive,
             idempotent=tool.idempotent,

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"contextkeep/context/v1/tools.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Tool\"\x9b\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\"~\n\x14ListResourcesRequest\x12\x16\n\x0e\x65ntity_node_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x12\n\ngraph_name\x18\x05 \x01(\t\"e\n\x15ListResourcesResponse\x12\x33\n\tresources\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"\xac\x01\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\t\x12\x16\n\x0e\x65ntity_node_id\x18\x03 \x01(\t\x12\x11\n\tread_only\x18\x04 \x01(\x08\x12\x13\n\x0b\x65xternal_id\x18\x05 \x01(\t\x12\x12\n\ngraph_name\x18\x06 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x07 \x01(\t\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xed\x02\n\x05Tools\x12q\n\tListTools\x12(.contextkeep.context.v1.ListToolsRequest\x1a).contextkeep.context.v1.ListToolsResponse\"\x0f\x90\x02\x01\xc2\xda\x18\x08\x08\x01\x10\x01\x18\x06 \x01\x12{\n\rListResources\x12,.contextkeep.context.v1.ListResourcesRequest\x1a-.contextkeep.context.v1.ListResourcesResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x06\x12t\n\x0b\x45xecuteTool\x12*.contextkeep.context.v1.ExecuteToolRequest\x1a+.contextkeep.context.v1.ExecuteToolResponse\"\x0c\xc2\xda\x18\x08\x08\x01\x10\x07\x18\x06 \x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"contextkeep/context/v1/tools.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Tool\"\xb7\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\x12\x1a\n\x12output_schema_json\x18\x08 \x01(\t\"~\n\x14ListResourcesRequest\x12\x16\n\x0e\x65ntity_node_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x12\n\ngraph_name\x18\x05 \x01(\t\"e\n\x15ListResourcesResponse\x12\x33\n\tresources\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"\xac\x01\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\t\x12\x16\n\x0e\x65ntity_node_id\x18\x03 \x01(\t\x12\x11\n\tread_only\x18\x04 \x01(\x08\x12\x13\n\x0b\x65xternal_id\x18\x05 \x01(\t\x12\x12\n\ngraph_name\x18\x06 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x07 \x01(\t\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xed\x02\n\x05Tools\x12q\n\tListTools\x12(.contextkeep.context.v1.ListToolsRequest\x1a).contextkeep.context.v1.ListToolsResponse\"\x0f\x90\x02\x01\xc2\xda\x18\x08\x08\x01\x10\x01\x18\x06 \x01\x12{\n\rListResources\x12,.contextkeep.context.v1.ListResourcesRequest\x1a-.contextkeep.context.v1.ListResourcesResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x06\x12t\n\x0b\x45xecuteTool\x12*.contextkeep.context.v1.ExecuteToolRequest\x1a+.contextkeep.context.v1.ExecuteToolResponse\"\x0c\xc2\xda\x18\x08\x08\x01\x10\x07\x18\x06 \x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,17 +43,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTTOOLSRESPONSE']._serialized_start=128
   _globals['_LISTTOOLSRESPONSE']._serialized_end=192
   _globals['_TOOL']._serialized_start=195
-  _globals['_TOOL']._serialized_end=350
-  _globals['_LISTRESOURCESREQUEST']._serialized_start=352
-  _globals['_LISTRESOURCESREQUEST']._serialized_end=478
-  _globals['_LISTRESOURCESRESPONSE']._serialized_start=480
-  _globals['_LISTRESOURCESRESPONSE']._serialized_end=581
-  _globals['_RESOURCE']._serialized_start=583
-  _globals['_RESOURCE']._serialized_end=683
-  _globals['_EXECUTETOOLREQUEST']._serialized_start=686
-  _globals['_EXECUTETOOLREQUEST']._serialized_end=858
-  _globals['_EXECUTETOOLRESPONSE']._serialized_start=860
-  _globals['_EXECUTETOOLRESPONSE']._serialized_end=902
-  _globals['_TOOLS']._serialized_start=905
-  _globals['_TOOLS']._serialized_end=1270
+  _globals['_TOOL']._serialized_end=378
+  _globals['_LISTRESOURCESREQUEST']._serialized_start=380
+  _globals['_LISTRESOURCESREQUEST']._serialized_end=506
+  _globals['_LISTRESOURCESRESPONSE']._serialized_start=508
+  _globals['_LISTRESOURCESRESPONSE']._serialized_end=609
+  _globals['_RESOURCE']._serialized_start=611
+  _globals['_RESOURCE']._serialized_end=711
+  _globals['_EXECUTETOOLREQUEST']._serialized_start=714
+  _globals['_EXECUTETOOLREQUEST']._serialized_end=886
+  _globals['_EXECUTETOOLRESPONSE']._serialized_start=888
+  _globals['_EXECUTETOOLRESPONSE']._serialized_end=930
+  _globals['_TOOLS']._serialized_start=933
+  _globals['_TOOLS']._serialized_end=1298
 # @@protoc_insertion_point(module_scope)

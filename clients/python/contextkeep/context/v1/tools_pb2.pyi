@@ -20,7 +20,7 @@ class ListToolsResponse(_message.Message):
     def __init__(self, tools: _Optional[_Iterable[_Union[Tool, _Mapping]]] = ...) -> None: ...
 
 class Tool(_message.Message):
-    __slots__ = ("tool_name", "context_type", "description", "input_schema_json", "read_only", "destructive", "idempotent")
+    __slots__ = ("tool_name", "context_type", "description", "input_schema_json", "read_only", "destructive", "idempotent", "output_schema_json")
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_TYPE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
@@ -28,6 +28,7 @@ class Tool(_message.Message):
     READ_ONLY_FIELD_NUMBER: _ClassVar[int]
     DESTRUCTIVE_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     tool_name: str
     context_type: str
     description: str
@@ -35,7 +36,8 @@ class Tool(_message.Message):
     read_only: bool
     destructive: bool
     idempotent: bool
-    def __init__(self, tool_name: _Optional[str] = ..., context_type: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[str] = ..., read_only: _Optional[bool] = ..., destructive: _Optional[bool] = ..., idempotent: _Optional[bool] = ...) -> None: ...
+    output_schema_json: str
+    def __init__(self, tool_name: _Optional[str] = ..., context_type: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[str] = ..., read_only: _Optional[bool] = ..., destructive: _Optional[bool] = ..., idempotent: _Optional[bool] = ..., output_schema_json: _Optional[str] = ...) -> None: ...
 
 class ListResourcesRequest(_message.Message):
     __slots__ = ("entity_node_id", "page_size", "page_token", "external_id", "graph_name")
