@@ -271,8 +271,8 @@ async def test_who_hangs_up_in_the_middle_of_a_body_is_no_fault(door: Door, capl
 async def test_who_does_not_read_the_answers_is_hung_up_on(door: Door, monkeypatch: pytest.MonkeyPatch):
     """Requests one after another, and no answer read: the one that cannot be sent kept its place for ever."""
     monkeypatch.setattr(listening, "READ_S_MAX", 1.0)
-    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
-    door = replace(door, path="/mcp")  # whose list is long
+    listing = json.dumps({"jsonrpc": "2.0", "id": "x" * 100_000, "method": "tools/list"}).encode()
+    door = replace(door, path="/mcp")  # an answer repeats the id, so it is long
     async with AsyncExitStack() as stack:
         deaf = []
         for _ in range(3):
