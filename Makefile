@@ -16,7 +16,7 @@ WORKERS ?= 3
 # A worker that dies, or hangs and is ended, is replaced, and its test is run again: not for ever.
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
-.PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
+.PHONY: help install runtime demo run test lint types format proto sync-client npm buf release constraints \
 	cel-vectors console-pictures bench bench-adapters bench-console bench-peers bench-query bench-recall bench-window contract examples frameworks fuzz \
 	soak soak-databases test-adapters clean
 
@@ -91,9 +91,6 @@ proto: install npm ## generate the stubs from the protos, in Python and TypeScri
 sync-client: install ## generate the synchronous client from the asynchronous one
 	@$(RUN) clients/python/tools/make_sync.py
 
-schema: install ## write what the migrations add up to: schema.sql
-	@$(RUN) -m tests.migrations.schema
-
 # What comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
 npm:
 	@if ! command -v npm > /dev/null; then exit 0; fi; \
@@ -109,7 +106,7 @@ buf: npm
 	elif [ "$${CI:-}" = true ]; then echo "buf: Node is missing, and CI=true"; exit 1; \
 	else echo "buf: skipped, Node is not installed"; fi
 
-release: install npm ## store what later changes are checked against: the released protos, stores, their tests and schema
+release: install npm ## store what later changes are checked against: the released protos, stores, their tests and migrations
 	@cd proto && ../node_modules/.bin/buf build -o released.binpb
 	@$(RUN) -m tests.migrations.release
 

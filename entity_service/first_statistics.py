@@ -1,4 +1,4 @@
-"""Statistics of the tables of a new database, as soon as they have some rows: migration 0009 says why."""
+"""Statistics of the tables of a new database, as soon as they have some rows: `entity.analyze_new_tables` says why."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Keys that callers make: parts of the keys that they show, and short-lived keys of one context.
 
-The services' role writes to no table of keys. Functions of the owner do (migrations/0005_given_keys.sql), which see for
+The services' role writes to no table of keys. Functions of the owner do (migrations/0001_access.sql), which see for
 themselves whether the key that asks lives, is of the transaction's tenant, and has all that it would give on.
 
 How the service of contexts uses it, in its own transactions, so that no key outlives the context that it is for:

@@ -5,9 +5,14 @@ nothing, and is run again. Unless its first line is `-- no transaction`, so that
 then each statement, up to a semicolon at the end of a line, is applied by itself, and must do no harm when it is
 repeated; an index that a kill left half-built goes with `DROP INDEX CONCURRENTLY IF EXISTS`.
 
-What was applied is a row of `<schema>.migration` with the file's checksum: a file that was edited afterwards is an
-error. Replicas that start at once wait for each other on an advisory lock, which is tried in a loop and held by a
+Each applied migration is a row of `<schema>.migration` with the file's checksum: a file that was edited afterwards is
+an error. Replicas that start at once wait for each other on an advisory lock, which is tried in a loop and held by a
 session outside of any transaction.
+
+The first file of a schema may be a baseline: it replaces an earlier series of migrations, and says so in three lines
+(`_BASELINE`). A database that has the whole series, which the checksums of its rows show, is carried over: the text
+above those lines is applied, and one row for the baseline replaces the rows of the series, in one transaction. A
+database that has only a part of the series is refused.
 
 `:"service_role"` stands for the role of the services, in psql's notation, so that psql can run the files too.
 """
@@ -35,6 +40,12 @@ _LOCK_KEY = 0x636F6E74657874  # "context"; one lock for all schemas, since one o
 _FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
 _NO_TRANSACTION = "-- no transaction"
 _END_OF_STATEMENT = re.compile(r";\s*\n(?=.)", re.DOTALL)
+_BASELINE = re.compile(
+    r"^-- replaces the migrations of commit (?P<commit>\w+): (?P<counts>\w+ \d+(?:, \w+ \d+)*)\n"
+    r"-- sha256 of the first: (?P<first>[0-9a-f]{64})\n"
+    r"-- sha256 of all: (?P<all>[0-9a-f]{64})$",
+    re.MULTILINE,
+)
 
 
 class MigrationFailed(FailedPrecondition):
@@ -56,6 +67,30 @@ class Migration:
     def sha256(self) -> str:
         """Checksum of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def replaced(self) -> Replaced | None:
+        """Return the series that this file replaces, if it is a baseline."""
+        if self.version != 1 or (match := _BASELINE.search(self.text)) is None:
+            return None
+        counts = (pair.split() for pair in match["counts"].split(", "))
+        return Replaced(
+            commit=match["commit"],
+            counts={schema: int(count) for schema, count in counts},
+            first_sha256=match["first"],
+            sha256=match["all"],
+            missing=self.text[: match.start()],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replaced:
+    """The series of migrations that a baseline replaces."""
+
+    commit: str  # the last one with the series: its `migrate` brings a database to the end of it
+    counts: dict[str, int]  # of migrations, by schema
+    first_sha256: str  # of the first migration: it tells the series from the baseline, which has the same number
+    sha256: str  # of a line `version sha256` for each migration
+    missing: str  # the SQL that a database with the whole series still lacks
 
 
 def load(schema: str, folder: Path) -> list[Migration]:
@@ -88,7 +123,8 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
         service_role: The services' role; it is granted what it needs and owns nothing.
 
     Raises:
-        MigrationFailed: a file was changed after it was applied, its SQL failed, or the lock was not to be had.
+        MigrationFailed: a file was changed after it was applied, its SQL failed, the database has only a part of the
+            series that a baseline replaces, or another process kept the lock.
         CannotAdminister: Postgres does not answer, or the role may not make tables.
     """
     applied_now = []
@@ -98,9 +134,12 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
         for schema in dict.fromkeys(migration.schema for migration in migrations):
             _make_table(connection, schema)
         for migration in migrations:
+            if _carry_over(connection, migration, service_role):
+                applied_now.append(migration)
+                continue
             if _is_applied(connection, migration):
                 continue
-            _apply(connection, migration, service_role)
+            _run(connection, migration, migration.text, service_role)
             applied_now.append(migration)
         for schema in dict.fromkeys(migration.schema for migration in migrations):
             _let_read_version(connection, schema, service_role)
@@ -108,10 +147,11 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
 
 
 def require_applied(admin_url: str, migrations: list[Migration]) -> None:
-    """Look whether `migrate` would have nothing to do.
+    """Check that `migrate` would have nothing to do.
 
     Raises:
-        MigrationFailed: there are some to apply, or a file was changed after it was applied.
+        MigrationFailed: there are migrations to apply, a file was changed after it was applied, or the database has the
+            series that a baseline replaces.
         CannotAdminister: Postgres does not answer, or not this role.
     """
     with administering(admin_url, autocommit=True) as connection:
@@ -120,9 +160,15 @@ def require_applied(admin_url: str, migrations: list[Migration]) -> None:
             for schema in {migration.schema for migration in migrations}
             if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is not None
         }
-        missing = [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
+        missing = [
+            migration
+            for migration in migrations
+            if migration.schema not in there
+            or _has_whole_series(connection, migration)
+            or not _is_applied(connection, migration)
+        ]
     if missing:
-        names = ", ".join(f"{one.schema} {one.name}" for one in missing)
+        names = ", ".join(f"{migration.schema} {migration.name}" for migration in missing)
         raise MigrationFailed(f"not applied yet: {names}; run `migrate`")
 
 
@@ -163,6 +209,64 @@ def _let_read_version(connection: psycopg.Connection, schema: str, service_role:
         )
 
 
+def _has_whole_series(connection: psycopg.Connection, migration: Migration) -> bool:
+    """Say whether the database has the series that a baseline replaces, all of it.
+
+    Raises:
+        MigrationFailed: it has a part of the series, or more than it.
+    """
+    replaced = migration.replaced()
+    if replaced is None:
+        return False
+    rows = connection.execute(
+        sql.SQL("SELECT version, sha256, name FROM {}.migration ORDER BY version").format(
+            sql.Identifier(migration.schema)
+        )
+    ).fetchall()
+    if not rows or rows[0][1] != replaced.first_sha256:
+        return False
+    lines = "".join(f"{version} {sha256}\n" for version, sha256, _ in rows)
+    if hashlib.sha256(lines.encode()).hexdigest() == replaced.sha256:
+        return True
+    raise MigrationFailed(
+        f"{migration.schema} is at {rows[-1][2]}, migration {len(rows)} of the {replaced.counts[migration.schema]}"
+        f" that {migration.name} replaces; {_what_to_do(replaced)}",
+        schema=migration.schema,
+        version=rows[-1][0],
+    )
+
+
+def _carry_over(connection: psycopg.Connection, migration: Migration, service_role: str) -> bool:
+    """Put a baseline in the place of the series that it replaces, if the database has the series; return whether."""
+    replaced = migration.replaced()
+    if replaced is None or not _has_whole_series(connection, migration):
+        return False
+    # The schema that comes first is shared by the services. Once it is carried over, the other schemas can no longer be
+    # migrated to the end of their series, so they must have reached it, the schema of the other service, too.
+    shared, *others = replaced.counts
+    for schema in others if migration.schema == shared else ():
+        if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is None:
+            continue
+        newest = sql.SQL("SELECT max(version) FROM {}.migration").format(sql.Identifier(schema))
+        version = _scalar(connection, newest)
+        if version not in (None, replaced.counts[schema]):
+            raise MigrationFailed(
+                f"{schema} is at migration {version} of the {replaced.counts[schema]} that its baseline replaces;"
+                f" {_what_to_do(replaced)}",
+                schema=schema,
+            )
+    rows = sql.SQL("DELETE FROM {}.migration").format(sql.Identifier(migration.schema))
+    _run(connection, migration, replaced.missing, service_role, before=rows)
+    return True
+
+
+def _what_to_do(replaced: Replaced) -> str:
+    return (
+        f"run `migrate` of both services of commit {replaced.commit}, the last one with these migrations, and then of"
+        " this version"
+    )
+
+
 def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
     applied = _scalar(
         connection,
@@ -178,10 +282,29 @@ def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
     return applied is not None
 
 
-def _apply(connection: psycopg.Connection, migration: Migration, service_role: str) -> None:
+def _run(
+    connection: psycopg.Connection,
+    migration: Migration,
+    text: str,
+    service_role: str,
+    *,
+    before: sql.Composed | None = None,
+) -> None:
+    """Run SQL and note the migration as applied; in one transaction, unless the text says otherwise.
+
+    Args:
+        connection: As the owner.
+        migration: The one that is applied.
+        text: Its SQL, or a part of it.
+        service_role: Stands in the place of `:"service_role"`.
+        before: A statement that goes in front, in the same transaction.
+
+    Raises:
+        MigrationFailed: the SQL failed.
+    """
     role = sql.Identifier(service_role).as_string(connection)
-    text = migration.text.replace(':"service_role"', role)
-    done = sql.SQL("INSERT INTO {}.migration (version, name, sha256) VALUES (%s, %s, %s)").format(
+    text = text.replace(':"service_role"', role)
+    note = sql.SQL("INSERT INTO {}.migration (version, name, sha256) VALUES (%s, %s, %s)").format(
         sql.Identifier(migration.schema)
     )
     values = (migration.version, migration.name, migration.sha256)
@@ -189,11 +312,13 @@ def _apply(connection: psycopg.Connection, migration: Migration, service_role: s
         if text.startswith(_NO_TRANSACTION):
             for statement in _END_OF_STATEMENT.split(text):
                 connection.execute(statement.encode())
-            connection.execute(done, values)
+            connection.execute(note, values)
             return
         with connection.transaction():
+            if before is not None:
+                connection.execute(before)
             connection.execute(text.encode())
-            connection.execute(done, values)
+            connection.execute(note, values)
     except psycopg.Error as error:
         hint = ""
         if isinstance(error, pg.UndefinedObject) and "halfvec" in str(error):

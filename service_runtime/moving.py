@@ -62,10 +62,11 @@ _LISTED = "SELECT id, coalesce(database, '') AS database FROM access.tenant WHER
 _STATE = "SELECT state FROM access.residence WHERE tenant_id = %s"
 _MOVE = "SELECT source, horizon, copied, is_whole FROM access.move WHERE tenant_id = %s"
 _HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon"
-_VERSIONS = """
-SELECT 'access' AS name, max(version) AS version FROM access.migration
-UNION ALL SELECT 'context', max(version) FROM context.migration
-UNION ALL SELECT 'entity', max(version) FROM entity.migration
+_MIGRATIONS = """
+SELECT 'access' AS schema, version, sha256 FROM access.migration
+UNION ALL SELECT 'context', version, sha256 FROM context.migration
+UNION ALL SELECT 'entity', version, sha256 FROM entity.migration
+ORDER BY 1, 2
 """
 
 # Rows are compared as texts, which settings change.
@@ -371,8 +372,8 @@ class _Move:
         self._on_step = on_step
         for connection in (source, target):
             connection.execute(_SETTINGS, (str(tenant_id),))
-        versions = [connection.execute(_VERSIONS).fetchall() for connection in (source, target)]
-        if versions[0] != versions[1]:
+        migrations = [connection.execute(_MIGRATIONS).fetchall() for connection in (source, target)]
+        if migrations[0] != migrations[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
         self._leaves: dict[str, Any] = {}  # who, and until when nobody else can let it go
         self._tables = _tables(source)

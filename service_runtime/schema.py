@@ -1,4 +1,4 @@
-"""Whether the database is the one that is meant, and as new as the service that uses it: part of readiness."""
+"""Whether the database is the right one, and has every migration of the service that uses it: part of readiness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _log = logging.getLogger("schema")
 
 
 class SchemaCheck:
-    """Asks Postgres for an answer, what it is named, and which migrations were applied; newer ones do no harm.
+    """Asks Postgres for an answer, its name, and which migrations were applied; newer ones do no harm.
+
+    Migrations are compared by number and checksum: a database of an earlier series has higher numbers than a baseline.
 
     Another database than the home may be away, behind, or another one than DATABASE_URLS says: its tenants are out, and
     nobody else. The log says so, once.
@@ -27,11 +29,11 @@ class SchemaCheck:
     def __init__(self, database: Database, migrations: Sequence[Migration], *, first: str = HOME) -> None:
         self._database = database
         self._first = first
-        self._newest = {one.schema: one for one in migrations}  # in order: the last of each schema stays
+        self._needed = tuple(migrations)
         self._sql = " UNION ALL ".join(
-            f"SELECT '{schema}' AS schema, coalesce(max(version), 0) AS version,"  # noqa: S608
+            f"SELECT '{schema}' AS schema, coalesce(string_agg(version || ' ' || sha256, ','), '') AS applied,"  # noqa: S608
             f" coalesce((SELECT name FROM access.this_database), '{HOME}') AS named FROM {schema}.migration"
-            for schema in self._newest
+            for schema in dict.fromkeys(migration.schema for migration in migrations)
         )
         self._problems: dict[str, str] = {}  # of other databases, as it was said last
 
@@ -51,9 +53,10 @@ class SchemaCheck:
         for row in rows:
             if row.named != meant:
                 return Unavailable(f"this is {_called(row.named)}, not {_called(meant)}: are URLs swapped?")
-            newest = self._newest[row.schema]
-            if row.version < newest.version:
-                return SchemaBehind(f"{newest.name} of {newest.schema} is not applied: run `migrate`")
+        applied = {row.schema: frozenset(row.applied.split(",")) for row in rows}
+        for migration in self._needed:
+            if f"{migration.version} {migration.sha256}" not in applied[migration.schema]:
+                return SchemaBehind(f"{migration.name} of {migration.schema} is not applied: run `migrate`")
         return None
 
     def _say(self, named: str, problem: str) -> None:

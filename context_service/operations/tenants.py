@@ -1,7 +1,7 @@
 """Tenants as operators see them: where each lives, what it stores, and what it may.
 
 The home database has the list; each database says of those who live in it what they store. The functions of the owner
-(migrations/0070_operators_everywhere.sql) see for themselves whether the key that asks may.
+(migrations/0001_context.sql) see for themselves whether the key that asks may.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _NOT_YET_GRANTED = {
 }
 
 
-NOT_HERE = "CK001"  # as migration 0010 of `access` says it
+NOT_HERE = "CK001"  # as `access.enter` raises it
 
 
 class LivesElsewhere(Unavailable):

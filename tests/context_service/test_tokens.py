@@ -54,7 +54,7 @@ PROSE = {
 DATA = {
     "english": (ROOT / "docs" / "operations.md").read_text("utf-8")[: 32 * KIB],
     "python": (ROOT / "context_service" / "working_memory" / "memory.py").read_text("utf-8"),
-    "sql": (ROOT / "context_service" / "migrations" / "schema.sql").read_text("utf-8")[: 32 * KIB],
+    "sql": (ROOT / "context_service" / "migrations" / "0001_context.sql").read_text("utf-8")[: 32 * KIB],
     "base64": base64.b64encode(RANDOM.randbytes(20_000)).decode(),
     "hex": RANDOM.randbytes(10_000).hex(),
     "json": json.dumps([{"id": number, "name": f"user {number}", "score": RANDOM.random()} for number in range(300)]),

@@ -267,13 +267,15 @@ def test_every_table_is_checked_for_real(filled: Urls):
         with switched_off(filled, table), pytest.raises(AssertionError, match="sees"):
             check(filled, table)
         with psycopg.connect(filled.admin, autocommit=True) as connection:
+            policy = "SELECT condition FROM access.policy_kinds() WHERE kind = 'tenant'"
+            ((condition,),) = connection.execute(policy).fetchall()
             name = sql.Identifier(*table.split("."))
             connection.execute(sql.SQL("ALTER POLICY tenant ON {} USING (false)").format(name))
             try:
                 with pytest.raises(AssertionError, match="its own"):
                     check(filled, table)
             finally:
-                connection.execute(sql.SQL("ALTER POLICY tenant ON {} USING ({})").format(name, sql.SQL(POLICY)))
+                connection.execute(sql.SQL("ALTER POLICY tenant ON {} USING ({})").format(name, sql.SQL(condition)))
         check(filled, table)
 
 
@@ -289,45 +291,60 @@ def test_a_view_that_forgets_the_tenant_is_found(filled: Urls):
             connection.execute("DROP VIEW entity.leaking")
 
 
-def test_every_table_has_the_policy_of_tenants_and_others_only_take_away(filled: Urls):
-    with psycopg.connect(filled.superuser) as connection:
-        policies = connection.execute(
-            "SELECT schemaname || '.' || tablename, policyname, permissive, cmd, qual, with_check"
-            " FROM pg_policies WHERE schemaname = ANY (%s)",
-            (SCHEMAS,),
-        ).fetchall()
-    of_tenant = [policy for policy in policies if policy[1] == "tenant"]
-    ((permissive, command, qual, with_check),) = {policy[2:] for policy in of_tenant}
-    assert (permissive, command) == ("PERMISSIVE", "ALL")
-    assert "current_setting('app.tenant'::text, true)" in qual
-    assert with_check is None  # of what is written, `qual` must hold too
-    assert sorted(policy[0] for policy in of_tenant) == [one for one in tenanted(filled) if not is_view(filled, one)]
-    # Others only take away, and from nobody who is not bound.
-    walls = {(table, name): qual for table, name, _, _, qual, _ in policies if name in WALLS}
-    assert all(walls[table, name] == qual for table in OF_CONTEXTS for name, qual in WALLS.items())
-    for table, name, permissive, _, qual, with_check in policies:
-        if name != "tenant":
-            assert name.startswith(("bounds", "context", "subject")), (table, name)
-            assert permissive == "RESTRICTIVE"
-        if name.startswith("bounds"):
-            for expression in filter(None, (qual, with_check)):
-                assert expression.startswith(
-                    "(NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''"
-                )
-                assert expression.endswith(", false) IS NOT NULL)")
+def test_every_policy_is_of_a_kind_and_all_but_that_of_the_tenant_only_take_rows_away(filled: Urls):
+    with psycopg.connect(filled.admin) as connection:
+        of_kinds = policies_of_kinds(connection)
+        connection.rollback()
+        found = policies(connection, "schemaname = ANY (%s)", SCHEMAS)
+    assert {table for table, policy in found if policy in of_kinds["tenant"]} == {
+        table for table in tenanted(filled) if not is_view(filled, table)
+    }
+    for table, policy in found:
+        assert any(policy in of_kind for of_kind in of_kinds.values()), f"{table}: {policy} is of no kind"
+        assert policy in of_kinds["tenant"] or policy[1] == "RESTRICTIVE", (table, policy)
+    for table in OF_CONTEXTS:
+        for kind in ("context", "subject", "bounds:context"):
+            assert {(table, policy) for policy in of_kinds[kind]} <= found, (table, kind)
 
 
-WALLS = {
-    "context": (
-        "(NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT"
-        " access.context_seen() AS context_seen))), false) IS NOT NULL)"
-    ),
-    "subject": (
-        "(NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT"
-        " access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL)"
-    ),
-}
-POLICY = "tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
+def test_the_policy_of_a_tenant_is_never_forgotten(filled: Urls):
+    with psycopg.connect(filled.admin) as connection:
+        for kinds in (["bounds:hidden"], ["tenant", "no such kind"]):
+            with pytest.raises(psycopg.errors.RaiseException, match=r"no policies for context\.job"):
+                connection.execute("SELECT access.policy('context.job', VARIADIC %s)", (kinds,))
+            connection.rollback()
+
+
+Policy = tuple[str | None, ...]  # name, whether it is permissive, command, and both conditions
+
+COLUMNS = (
+    "tenant_id uuid, context_id uuid, record_id uuid, upload_id uuid, node_id uuid, owner_id uuid, from_node_id uuid,"
+    " to_node_id uuid, ancestors uuid[], owner_user_id text, agent_bundle_id text, to_agent_bundle_id text,"
+    " app_id text, graph_name text, bounds text, kind text, record jsonb"
+)
+
+
+def policies_of_kinds(connection: psycopg.Connection) -> dict[str, set[Policy]]:
+    """Make a table of each kind, and return what its policies are."""
+    kinds = connection.execute("SELECT DISTINCT kind FROM access.policy_kinds() WHERE kind <> 'unbound'").fetchall()
+    found = {}
+    for (kind,) in kinds:
+        connection.execute(f"CREATE TABLE context.of_kind ({COLUMNS})".encode())
+        connection.execute("SELECT access.policy('context.of_kind', VARIADIC %s)", ([*{"tenant", kind}],))
+        of_kind = {policy for _, policy in policies(connection, "tablename = %s", "of_kind")}
+        found[kind] = {policy for policy in of_kind if (policy[0] == "tenant") == (kind == "tenant")}
+        assert found[kind]
+        connection.execute("DROP TABLE context.of_kind")
+    return found
+
+
+def policies(connection: psycopg.Connection, condition: str, value: object) -> set[tuple[str, Policy]]:
+    rows = connection.execute(
+        "SELECT schemaname || '.' || tablename, policyname, permissive, cmd, qual, with_check FROM pg_policies"
+        f" WHERE {condition}".encode(),
+        (value,),
+    )
+    return {(table, policy) for table, *policy in rows for policy in [tuple(policy)]}
 
 
 def check(urls: Urls, table: str) -> None:

@@ -1,7 +1,7 @@
-"""The walls between contexts, and between users, before there is anything behind them: proved on tables of this test.
+"""The walls between contexts, and between users: proved on tables of this test.
 
-A table of headers, which have owners, and one of what is in a context; with the policies that migrations/0004_walls.sql
-of `access` prescribes. Statements here name no context and no user: row-level security stands alone.
+A table of headers, which have owners, and one of what is in a context; with the policies of `access.policy`. Statements
+here name no context and no user: row-level security stands alone.
 """
 
 from __future__ import annotations
@@ -30,37 +30,18 @@ TENANTS = dict.fromkeys((ROOT, FORK, BESIDE), PRINCIPAL.tenant_id) | {THEIRS: OT
 ADA, STAR, NOBODY = (replace(PRINCIPAL, user_id=user_id) for user_id in ("ada", "*", ""))
 OF_ROOT = replace(PRINCIPAL, context_id=ROOT)
 
-CONTEXT = (
-    "nullif((SELECT access.sees_all_contexts()) OR context_id = (SELECT access.context_seen()), false) IS NOT NULL"
-)
-SUBJECT = (
-    "nullif((SELECT access.sees_all_subjects()) OR owner_user_id = ANY ((SELECT access.owners_seen())::text[]), false)"
-    " IS NOT NULL"
-)
-BOUNDS = (
-    "nullif((SELECT coalesce(current_setting('app.bounds', true), '') = '')"
-    " OR access.context_in_bounds(ancestors, '', ''), false) IS NOT NULL"
-)
+_BOUNDS = "agent_bundle_id text NOT NULL DEFAULT '', app_id text NOT NULL DEFAULT ''"
 TABLES = f"""
 CREATE TABLE context.test_header (
     tenant_id uuid NOT NULL, context_id uuid NOT NULL, owner_user_id text NOT NULL, ancestors uuid[] NOT NULL,
-    PRIMARY KEY (tenant_id, context_id)
+    {_BOUNDS}, PRIMARY KEY (tenant_id, context_id)
 );
 CREATE TABLE context.test_message (
     tenant_id uuid NOT NULL, context_id uuid NOT NULL, seq bigint NOT NULL, ancestors uuid[] NOT NULL,
-    PRIMARY KEY (tenant_id, context_id, seq)
+    {_BOUNDS}, PRIMARY KEY (tenant_id, context_id, seq)
 );
-ALTER TABLE context.test_header ENABLE ROW LEVEL SECURITY;
-ALTER TABLE context.test_message ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant ON context.test_header
-    USING (tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid));
-CREATE POLICY tenant ON context.test_message
-    USING (tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid));
-CREATE POLICY context ON context.test_header AS RESTRICTIVE USING ({CONTEXT});
-CREATE POLICY context ON context.test_message AS RESTRICTIVE USING ({CONTEXT});
-CREATE POLICY subject ON context.test_header AS RESTRICTIVE USING ({SUBJECT});
-CREATE POLICY bounds ON context.test_header AS RESTRICTIVE USING ({BOUNDS});
-CREATE POLICY bounds ON context.test_message AS RESTRICTIVE USING ({BOUNDS});
+SELECT access.policy('context.test_header', 'tenant', 'context', 'subject', 'bounds:context');
+SELECT access.policy('context.test_message', 'tenant', 'context', 'bounds:context');
 GRANT SELECT, INSERT, UPDATE, DELETE ON context.test_header, context.test_message TO {SERVICE_ROLE};
 """
 

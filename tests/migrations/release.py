@@ -1,9 +1,10 @@
 """What a release leaves behind for later versions: its code and the tests that send every statement of its stores.
 
 While a version is rolled out, services of the last one work on tables that were migrated already. So the code of the
-last release is kept in `tests/released/<version>/store.tar.xz`, with its migrations and its schema, and
+last release is kept in `tests/released/<version>/store.tar.xz`, with its migrations, and
 `test_released.py` runs it on the migrations of today. Written by `make release`, in the commit that is released. One
-release is kept: a step may take away what the one before it did not read any more.
+release is kept: a step may take away what the one before it did not read any more. Before the first release there is
+none, and the checkout stands in for it where a test is about how releases are stored and run.
 """
 
 from __future__ import annotations
@@ -27,28 +28,32 @@ CODE = [*PACKAGES.values(), "clients/python/contextkeep", "pyproject.toml", "tes
 STORE_TESTS = "tests/migrations/store_tests.txt"
 
 
-def store(version: str) -> Path:
-    """Store the checkout's code and tests as this version's, in place of the last one's, and return the file."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    path = FOLDER / version / ARCHIVE
-    path.parent.mkdir(parents=True)
+def store(path: Path, *, preset: int = 9) -> None:
+    """Store the checkout's code and tests in a file.
+
+    Args:
+        path: Where.
+        preset: How hard to compress: 9 takes a minute.
+    """
     listed = ["git", "ls-files", "-z", "--", *CODE, ":!tests/released"]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    with tarfile.open(path, "w:xz", preset=9) as archive:
+    with tarfile.open(path, "w:xz", preset=preset) as archive:
         for name in sorted(filter(None, names)):
             content = (ROOT / name).read_bytes()
             member = tarfile.TarInfo(name)  # no times and no owners: the same checkout is the same file
             member.size = len(content)
             archive.addfile(member, BytesIO(content))
-    return path
 
 
-def unpack(folder: Path) -> str:
-    """Unpack the stored release into a folder, and return its version."""
-    (path,) = FOLDER.glob(f"*/{ARCHIVE}")
+def last() -> Path | None:
+    """Return the archive of the last release, if anything was released."""
+    return next(FOLDER.glob(f"*/{ARCHIVE}"), None)
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Unpack an archive into a folder."""
     with tarfile.open(path) as archive:
         archive.extractall(folder, filter="data")
-    return path.parent.name
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -65,9 +70,12 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> None:
-    """Store this version."""
+    """Store this version in place of the last one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    path = store(project["project"]["version"])
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    path = FOLDER / project["project"]["version"] / ARCHIVE
+    path.parent.mkdir(parents=True)
+    store(path)
     print(f"wrote {path.relative_to(ROOT)}, {path.stat().st_size / 1024:.0f} KiB")
 
 

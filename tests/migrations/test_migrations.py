@@ -1,4 +1,4 @@
-"""Migrations: applied once, in order, by one at a time; and what they add up to."""
+"""Migrations: applied once, in order, by one process at a time; and the schemas that they make."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.embedded_postgres import SERVICE_ROLE
 from service_runtime.migrate import Migration, MigrationFailed, migrate
 from tests.conftest import Urls
-from tests.migrations.schema import FILES, dump
 
 EVERYTHING = [*entity_service.app.migrations(), *context_service.app.migrations()]
 # And each schema's `migration`. The services' role cannot read what is a context's key.
@@ -33,13 +32,6 @@ TENANT_FREE = {
 
 def one(version: int, text: str) -> Migration:
     return Migration(schema="extra", version=version, name=f"{version:04}_extra.sql", text=text)
-
-
-@pytest.mark.parametrize("schema", FILES)
-def test_the_migrations_add_up_to_the_schema_file(postgres: EmbeddedPostgres, urls: Urls, schema: str):
-    if postgres.version != "18":
-        pytest.skip("schema.sql is what PostgreSQL 18 says")
-    assert dump(postgres, urls.admin, schema) == FILES[schema].read_text(), "run make schema"
 
 
 def test_migrating_again_does_nothing(urls: Urls):

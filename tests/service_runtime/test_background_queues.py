@@ -127,10 +127,12 @@ def test_every_topic_is_known():
 def test_every_table_with_work_that_is_due_is_known():
     found = set()
     for package in PACKAGES:
-        schema = (package / "migrations" / "schema.sql").read_text()
-        for table, columns in re.findall(r"CREATE TABLE (\S+) \((.*?)\n\);", schema, re.DOTALL):
-            if re.search(r"^\s+(due_at|finished_at) ", columns, re.MULTILINE):
-                found.add(table)
+        for path in (package / "migrations").glob("*.sql"):
+            for table, columns in re.findall(
+                r"^(?:CREATE|ALTER) TABLE (\S+)\s(.*?);\n", path.read_text(), re.DOTALL | re.MULTILINE
+            ):
+                if re.search(r"^\s*(ADD COLUMN )?(due_at|finished_at) ", columns, re.MULTILINE):
+                    found.add(table)
     assert found == TABLES.keys() | NO_QUEUES.keys()
 
 

@@ -154,12 +154,12 @@ def test_a_row_is_a_line_where_nobody_looks_at_a_terminal(run: Run):
 
 def test_migrations_that_are_missing_are_named(run: Run, urls: Urls):
     with psycopg.connect(urls.admin) as connection:
-        connection.execute("DELETE FROM entity.migration WHERE version > 1")
+        connection.execute("DELETE FROM entity.migration")
 
     done = run(service="entity_service")
 
     assert done.returncode == 1
-    assert "wrong  migrations, as DATABASE_ADMIN_URL: not applied yet: entity 0002_node_io.sql" in done.stdout
+    assert "wrong  migrations, as DATABASE_ADMIN_URL: not applied yet: entity 0001_entity.sql" in done.stdout
     assert "is not applied: run `migrate`" in done.stdout  # also for who has no DATABASE_ADMIN_URL
 
 
