@@ -112,14 +112,15 @@ class Hold:
         self._calls += 1
         await self._released.wait()
 
-    async def quiet(self, quiet_s: float, *, timeout_s: float) -> None:
-        """Wait until no call has arrived for `quiet_s`, or until `timeout_s` are over."""
+    async def quiet(self, quiet_s: float, *, timeout_s: float) -> bool:
+        """Wait until no call has arrived for `quiet_s`, and return True; or False when `timeout_s` are over."""
         give_up_at = time.monotonic() + timeout_s
         looks = 0
         while looks < _LOOKS and time.monotonic() < give_up_at:
             before = self._calls
             await asyncio.sleep(quiet_s / _LOOKS)
             looks = looks + 1 if self._calls == before else 0
+        return looks == _LOOKS
 
     def release(self) -> None:
         """Let all calls run that are held, and those that arrive later."""

@@ -21,9 +21,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from contextkeep.errors import ContextKeepError, FailedPrecondition
-from service_runtime import background
+from service_runtime import background, draining
 from service_runtime.health import Health, Reflection
-from service_runtime.interceptors import Border
+from service_runtime.interceptors import Border, Hold
 from service_runtime.metrics import Metrics
 from service_runtime.tls import TlsFiles, server_credentials
 
@@ -170,17 +170,23 @@ async def running(
 async def _stop(server: grpc.aio.Server, services: Sequence[Service], border: Border, drain_s: float) -> None:
     """Let running calls finish, for `drain_s` at most, and send all callers elsewhere.
 
-    Core tells callers to go elsewhere (GOAWAY) only when it stops, and then drops, with CANCELLED, each call that it
-    has received and not handed over (github.com/grpc/grpc/issues/41785). So hold calls until none arrives any more.
+    Hold calls until none arrives any more: callers that wait for an answer send no other call. Callers that do not
+    wait may send calls until they read GOAWAY, which core sends only when it stops: `draining` takes these over.
     """
     hold = border.hold()
-    await hold.quiet(QUIET_S, timeout_s=min(QUIET_S_MAX, drain_s))
-    stopping = asyncio.create_task(server.stop(drain_s))
-    await asyncio.sleep(min(GOAWAY_S, drain_s))  # else callers would send their next calls before they hear of it
+    is_quiet = await hold.quiet(QUIET_S, timeout_s=min(QUIET_S_MAX, drain_s))
+    async with draining.refusing(server, timeout_s=0.0 if is_quiet else min(draining.BACKLOG_S_MAX, drain_s)):
+        releasing = asyncio.create_task(_release(hold, services, min(GOAWAY_S, drain_s)))
+        await server.stop(drain_s)  # awaited here and not in a task, so that no pass of the loop comes before it
+    await releasing
+
+
+async def _release(hold: Hold, services: Sequence[Service], goaway_s: float) -> None:
+    """Let the calls run that are held, when callers have read GOAWAY: else they would send their next calls before."""
+    await asyncio.sleep(goaway_s)
     hold.release()
     for service in services:
         service.ending()
-    await stopping
 
 
 class _FoundByName:
