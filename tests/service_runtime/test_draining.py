@@ -25,7 +25,7 @@ BUSY_S = 0.003  # that each pass of the event loop takes: grpc.aio accepts some 
 
 
 async def test_a_stop_cancels_no_call_that_core_has_received(monkeypatch: pytest.MonkeyPatch):
-    """The callers retry UNAVAILABLE; the calls that core had not handed over were CANCELLED, which they do not retry."""
+    """Callers retry UNAVAILABLE; calls that core had not handed over were CANCELLED, which they do not retry."""
     monkeypatch.setattr(server, "QUIET_S_MAX", 0.4)
     metrics = Metrics()
     border = Border(ApiKeys({}), limits=ServiceSettings().call_limits, metrics=metrics)
