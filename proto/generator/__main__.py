@@ -17,6 +17,7 @@ from pathlib import Path
 
 import calls_page
 import model
+import typescript_values
 from protos import ROOT, run_protoc
 
 from context_service.settings import McpSettings
@@ -27,6 +28,7 @@ from service_runtime.settings import ServiceSettings, example
 
 STUBS = Path("clients/python")
 TYPESCRIPT = Path("clients/typescript/src/gen")
+TYPESCRIPT_VALUES = Path("clients/typescript/src/_gen")
 PLUGIN = ROOT / "node_modules/.bin/protoc-gen-es"
 COMPILER = ROOT / "node_modules/.bin/tsc"
 CONSOLE = Path("clients/console/contextkeep_console")
@@ -56,7 +58,10 @@ def main() -> None:
 def generated() -> Iterator[tuple[Path, str]]:
     """Yield the path below the root and the content of every generated file."""
     yield ENV_EXAMPLE, env_example()
-    yield CALLS_PAGE, calls_page.page(model.load())
+    protos = model.load()
+    yield CALLS_PAGE, calls_page.page(protos)
+    for name, content in typescript_values.files(protos):
+        yield TYPESCRIPT_VALUES / name, content
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()

@@ -2,98 +2,14 @@
 
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 
+import { type ExternalId, type Recalled, recalledOf } from "./_gen/contexts.js";
+import type { Reasoning } from "./_gen/message.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
-import type { ChatMessage, Reasoning } from "./history.js";
-import { type Imported, importedField } from "./imported.js";
-import { type JsonObject, parseObject, toJson, toObject } from "./json.js";
-import { enumText, fieldsOf, whole } from "./messages.js";
+import { toJson, toObject } from "./json.js";
+import { fieldsOf, whole } from "./messages.js";
 import { timeText, toTimestamp } from "./times.js";
-
-/** What another system calls a context. */
-export interface ExternalId {
-  /** Up to 100 characters. */
-  system: string;
-  /** Up to 400 characters. */
-  id: string;
-}
-
-/** One isolated conversation, without its messages. */
-export interface Context {
-  contextId: string;
-  title: string;
-  externalIds: ExternalId[];
-  metadata: JsonObject;
-  /** Where it hangs in the entity graph, if it does. */
-  entityNodeId: string;
-  /** Of all its messages, in the order in which they were first seen; the first 100. */
-  agentIds: string[];
-  appId: string;
-  agentBundleId: string;
-  /** Empty: nobody's in particular. */
-  ownerUserId: string;
-  createdBy: string;
-  createdAt: string;
-  updatedAt: string;
-  /** Unset: no import wrote it. */
-  imported?: Imported;
-  /** When it goes by itself. Empty: never. */
-  expiresAt: string;
-  /** "open", or "closed": it takes no more messages. */
-  state: string;
-  /** Which ranking recall has here. Empty: the default. */
-  recallProfile: string;
-  /** Of the newest message, retracted or not. */
-  lastSeq: number;
-  /** Of messages that are not retracted, and their tokens. */
-  messageCount: number;
-  tokenCount: number;
-  /** How far its index is; `getContext` alone says it. */
-  index?: ContextIndex;
-  /** From which it was forked, the first one first. */
-  ancestorIds: string[];
-}
-
-/** How far the index of a context is: words find a passage at once, the embedder's vectors follow. */
-export interface ContextIndex {
-  /** Passages that words find, and those of them that meaning finds, too. */
-  passageCount: number;
-  indexedCount: number;
-  /** Still to be made; 0: nothing. */
-  pendingCount: number;
-  /** That the embedder does not take, and records whose file could not be read. */
-  failedCount: number;
-  /** Empty: nothing is pending. */
-  oldestPendingAt: string;
-  /** Why what is pending was not made the last time it was tried. */
-  error: string;
-  /** Records whose file could not be read, the newest 20 first. */
-  unread: UnreadRecord[];
-  /** Records whose file has no text that anything reads, such as a picture. */
-  withoutTextCount: number;
-}
-
-/** A record that a message or an artifact points at, and whose file has no text that could be read. */
-export interface UnreadRecord {
-  /** Of the message; 0 of an artifact. */
-  seq: number;
-  /** Its number in the message or artifact, from 1. */
-  part: number;
-  workingMemoryId: string;
-  /** "password", "too_large", ...: docs/documents.md has them all. */
-  reason: string;
-  detail: string;
-  /** Which artifact points at it; empty of a message. */
-  taskId: string;
-  artifactId: string;
-}
-
-/** A context, and its newest messages, oldest of them first. */
-export interface ContextHistory {
-  context: Context;
-  messages: ChatMessage[];
-}
 
 /** What may change of a context, each as a whole: what is undefined stays, what is empty is emptied. */
 export interface ContextChanges {
@@ -193,53 +109,6 @@ export interface RecallOptions {
   withFeatures?: boolean;
 }
 
-/** A passage of a context that was recalled or found. */
-export interface RecalledItem {
-  /** Names it in its context: "m12.0" is the first passage of the message with `seq` 12. */
-  ref: string;
-  /** "text", "data", "tool_call", "tool_result" or "file". */
-  kind: string;
-  seq: number;
-  messageId: string;
-  role: string;
-  /** Who spoke, where several share a role. */
-  name: string;
-  saidAt: string;
-  text: string;
-  tokens: number;
-  score: number;
-  /** Shares of the score, if they were asked for. */
-  features: Record<string, number>;
-  /** The task that it belongs to, and the artifact that it is of. */
-  taskId: string;
-  artifactId: string;
-}
-
-/** What of a context's past matters to a text. */
-export interface Recalled {
-  /** The most relevant first. */
-  items: RecalledItem[];
-  /** The same as one block for a model, oldest first, each marked as quoted. Empty: there is nothing. */
-  promptText: string;
-  /** Of `promptText`. */
-  tokens: number;
-  /** Candidates that did not fit the budget or the number of items. */
-  leftOutCount: number;
-  /** The reason for which nothing was recalled behind a message that is written. */
-  error: string;
-  /** How vectors counted. */
-  byMeaning: ByMeaning;
-}
-
-/** Whether passages were compared by what they mean, too, or by words alone. */
-export interface ByMeaning {
-  isCompared: boolean;
-  /** Why they were not, where the service has an embedder. */
-  error: string;
-  /** What is still to be made of the context's index: words alone find it. */
-  pendingCount: number;
-}
-
 /** What became of a message that was sent. Of a standalone one only `redactedParts` is set. */
 export interface SentMessage {
   contextId: string;
@@ -255,71 +124,6 @@ export interface SentMessage {
   redactedParts: number[];
   /** What of the context's past matters to it; undefined: nothing was to be recalled. */
   recalled?: Recalled;
-}
-
-/** What a context was given of a history. */
-export interface SyncedHistory {
-  /** Empty: the history has no message to begin one with. */
-  contextId: string;
-  /** The call began the context. */
-  created: boolean;
-  appendedCount: number;
-  /** Of nodes that changed. */
-  retractedCount: number;
-  /** Messages that were there already. */
-  unchangedCount: number;
-  /** On which a rule failed: what the context has of them stays. */
-  nodesFailed: number;
-  /** Messages without a role, which are left out. */
-  rolesUnknown: number;
-  /** Messages that the context does not take: an older version of them stays, and the next call tries again. */
-  leftOutCount: number;
-  /** The first 20 of them. */
-  leftOut: LeftOutMessage[];
-}
-
-/** A message of a history that a context does not take. */
-export interface LeftOutMessage {
-  /** Of which it came. */
-  nodeId: string;
-  /** As of an error: `LIMIT_EXCEEDED`, `INVALID_ARGUMENT`, `RECORD_NOT_FOUND`. */
-  reason: string;
-  detail: string;
-}
-
-/** A key that reaches one context. It is shown once. */
-export interface ContextKey {
-  key: string;
-  expiresAt: string;
-}
-
-/** The receipt of a context that is gone. It is there for nobody since `createdAt`. */
-export interface Erasure {
-  erasureId: string;
-  contextId: string;
-  /** "running", or "finished": nothing is left of it. */
-  state: string;
-  createdAt: string;
-  /** Empty: it runs. */
-  finishedAt: string;
-  /** Empty: it was past its time. */
-  requestedBy: string;
-  /** That there were, retracted ones too. */
-  messageCount: number;
-  messagesRemoved: number;
-  /** Of its index. */
-  passagesRemoved: number;
-  vectorsRemoved: number;
-  externalIdsRemoved: number;
-  /** Of writes, which were kept for their request ids. */
-  answersRemoved: number;
-  keysEnded: number;
-  tasksRemoved: number;
-  /** Versions. */
-  artifactsRemoved: number;
-  windowsRemoved: number;
-  /** Of its windows: what they were packed of. */
-  windowStepsRemoved: number;
 }
 
 /** Return the message of what is said of a context. */
@@ -443,71 +247,6 @@ function contentsOf(part: PartInput, field: string): Content[] {
   return contents;
 }
 
-export function contextOf(message: pb.Context): Context {
-  const { externalIds, metadataJson, createdAt, updatedAt, expiresAt, state, lastSeq, messageCount, tokenCount, index, imported, ...fields } =
-    fieldsOf(message);
-  return {
-    ...fields,
-    ...(index ? { index: contextIndexOf(index) } : {}),
-    externalIds: externalIds.map(({ system, id }) => ({ system, id })),
-    metadata: parseObject(metadataJson),
-    createdAt: timeText(createdAt),
-    updatedAt: timeText(updatedAt),
-    expiresAt: timeText(expiresAt),
-    state: enumText(pb.ContextState, state),
-    lastSeq: Number(lastSeq),
-    messageCount: Number(messageCount),
-    tokenCount: Number(tokenCount),
-    ...importedField(imported),
-  };
-}
-
-/** Return how far an index is. */
-export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
-  return {
-    passageCount: Number(message.passageCount),
-    indexedCount: Number(message.indexedCount),
-    pendingCount: Number(message.pendingCount),
-    failedCount: Number(message.failedCount),
-    withoutTextCount: Number(message.withoutTextCount),
-    oldestPendingAt: timeText(message.oldestPendingAt),
-    error: message.error,
-    unread: message.unread.map(({ seq, part, workingMemoryId, reason, detail, taskId, artifactId }) => ({
-      seq: Number(seq),
-      part,
-      workingMemoryId,
-      reason,
-      detail,
-      taskId,
-      artifactId,
-    })),
-  };
-}
-
-/** Return a receipt of an answer. */
-export function erasureOf(message: pb.Erasure): Erasure {
-  const { erasureId, contextId, requestedBy } = message;
-  return {
-    erasureId,
-    contextId,
-    state: enumText(pb.ErasureState, message.state),
-    createdAt: timeText(message.createdAt),
-    finishedAt: timeText(message.finishedAt),
-    requestedBy,
-    messageCount: Number(message.messageCount),
-    messagesRemoved: Number(message.messagesRemoved),
-    passagesRemoved: Number(message.passagesRemoved),
-    vectorsRemoved: Number(message.vectorsRemoved),
-    externalIdsRemoved: Number(message.externalIdsRemoved),
-    answersRemoved: Number(message.answersRemoved),
-    keysEnded: Number(message.keysEnded),
-    tasksRemoved: Number(message.tasksRemoved),
-    artifactsRemoved: Number(message.artifactsRemoved),
-    windowsRemoved: Number(message.windowsRemoved),
-    windowStepsRemoved: Number(message.windowStepsRemoved),
-  };
-}
-
 /** Return what became of a message of an answer. */
 export function sentMessageOf(
   sent: pb.SentMessage,
@@ -517,19 +256,4 @@ export function sentMessageOf(
   const { seq, createdAt, ...fields } = fieldsOf(sent);
   const became = { contextId, created, ...fields, seq: Number(seq), createdAt: timeText(createdAt) };
   return "recall" in answer && answer.recall ? { ...became, recalled: recalledOf(answer.recall) } : became;
-}
-
-export function recalledOf(message: pb.Recalled): Recalled {
-  const { items, byMeaning, ...fields } = fieldsOf(message);
-  const { isCompared = false, error = "", pendingCount = 0n } = byMeaning ?? {};
-  return {
-    items: items.map(recalledItemOf),
-    ...fields,
-    byMeaning: { isCompared, error, pendingCount: Number(pendingCount) },
-  };
-}
-
-export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
-  const { seq, saidAt, ...fields } = fieldsOf(message);
-  return { ...fields, seq: Number(seq), saidAt: timeText(saidAt) };
 }

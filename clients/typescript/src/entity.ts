@@ -3,11 +3,11 @@
 import type { ClientOptions } from "./client.js";
 import { TraversalCalls } from "./entity/traversal.js";
 
-export type { Direction, Edge, EdgeInput } from "./entity/edges.js";
+export type { Direction, EdgeInput } from "./entity/edges.js";
 export type { Embedding } from "./entity/embeddings.js";
 export type { Change, ChangePage, WrittenRow } from "./entity/graphs.js";
 export type { AppendedMessage, MessageInput } from "./entity/messages.js";
-export type { Node, NodeIO, NodeInput } from "./entity/nodes.js";
+export type { NodeIO, NodeInput } from "./entity/nodes.js";
 export type { Envelope, EnvelopeStatus, EnvelopeType } from "./entity/progress.js";
 export type { SearchOptions } from "./entity/search.js";
 export type { ReachedBy, TraverseOptions, TraversedNode } from "./entity/traversal.js";

@@ -1,8 +1,9 @@
 /** The mappings of an app, gathered where they are written and registered when it starts. */
 
+import type { Mapping } from "./_gen/chat-history.js";
 import type { CallOptions } from "./client.js";
 import type { ContextClient } from "./context.js";
-import type { Mapping, MappingInput, MappingRules } from "./history.js";
+import type { MappingInput, MappingRules } from "./history.js";
 
 export class MappingRegistry {
   private readonly mappings = new Map<string, MappingInput>();

@@ -21,9 +21,9 @@ export function choice<T>(field: string, value: string, choices: Readonly<Record
 }
 
 /** Return the text of an enum's value: `RECORD_STATUS_ACTIVE` is "active"; "unknown": this client is older than the service. */
-export function enumText(names: Readonly<Record<number, string>>, value: number): string {
+export function enumText<T extends string>(names: Readonly<Record<number, string>>, value: number): T | "unknown" {
   const name = names[value];
-  return name === undefined || name === "UNSPECIFIED" ? "unknown" : name.toLowerCase();
+  return name === undefined || name === "UNSPECIFIED" ? "unknown" : (name.toLowerCase() as T);
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Uploads in parts that each survive on their own: a broken connection or a restart costs one part, not the whole. */
 
+import type { Upload, WMRecord } from "./_gen/working-memory.js";
 import type { CallOptions } from "./client.js";
 import type { UploadCalls } from "./context/uploads.js";
 import { DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists } from "./gen/errors.js";
-import type { Upload, WMRecord } from "./records.js";
 import { Attempts } from "./retries.js";
 import { type ByteStream, type OnProgress, Tally, cut } from "./transfer.js";
 

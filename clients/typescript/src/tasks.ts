@@ -2,13 +2,12 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-import { type Context, type MessageInput, type PartInput, contextOf, messageInput, partInput } from "./contexts.js";
+import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./_gen/message.js";
+import { type MessageInput, type PartInput, messageInput, partInput } from "./contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
-import { type ChatMessage, type Part, chatMessageOf, partOf } from "./history.js";
-import { type Imported, importedField } from "./imported.js";
 import { type JsonObject, parseObject, toObject } from "./json.js";
-import { choice, enumText, fieldsOf } from "./messages.js";
+import { choice, enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
 const STATES = {
@@ -47,31 +46,6 @@ export interface Task {
   imported?: Imported;
 }
 
-/** A version of what a task made. Parts and metadata are there where it was read by `getArtifact`. */
-export interface Artifact {
-  /** The sender's, unique in its task. */
-  artifactId: string;
-  taskId: string;
-  contextId: string;
-  name: string;
-  description: string;
-  /** From 1. */
-  version: number;
-  /** Nothing more comes to this version. */
-  isComplete: boolean;
-  parts: Part[];
-  metadata: JsonObject;
-  partCount: number;
-  sizeBytes: number;
-  /** What its texts take of a model's context, about. */
-  tokens: number;
-  createdBy: string;
-  createdAt: string;
-  updatedAt: string;
-  /** Unset: no import wrote it. */
-  imported?: Imported;
-}
-
 /** A new version of an artifact, or a chunk of one. */
 export interface ArtifactInput {
   /** 1 to 100 of one call, up to 1,000 of a version. */
@@ -84,13 +58,6 @@ export interface ArtifactInput {
   description?: string;
   /** Up to 64 KiB of JSON. */
   metadata?: object;
-}
-
-/** A task, its newest messages, oldest of them first, and its artifacts, each in its newest version without its parts. */
-export interface TaskHistory {
-  task: Task;
-  messages: ChatMessage[];
-  artifacts: Artifact[];
 }
 
 /** A status as it is said. */
@@ -132,60 +99,6 @@ export function artifactInput(said: ArtifactInput): MessageInitShape<typeof pb.A
   };
 }
 
-/** Return an artifact of an answer. */
-export function artifactOf(message: pb.Artifact): Artifact {
-  const { parts, metadataJson, sizeBytes, createdAt, updatedAt, imported, ...fields } = fieldsOf(message);
-  return {
-    ...fields,
-    parts: parts.map(partOf),
-    metadata: parseObject(metadataJson),
-    sizeBytes: Number(sizeBytes),
-    createdAt: timeText(createdAt),
-    updatedAt: timeText(updatedAt),
-    ...importedField(imported),
-  };
-}
-
-/** Something that happened in a context: one of the first three. */
-export interface ContextEvent {
-  message?: ChatMessage;
-  task?: Task;
-  /** Without its parts. */
-  artifact?: Artifact;
-  /** Taken back: a copy of them has to go. Also of messages that were never told. */
-  retracted?: RetractedMessages;
-  /** The header, changed or closed. */
-  context?: Context;
-  /** From where on there is more, as the next one. */
-  seqFrom: number;
-  changeAfter: number;
-}
-
-/** Messages that one call took back; their ids are in the order of their places. */
-export interface RetractedMessages {
-  seqs: number[];
-  messageIds: string[];
-}
-
-/** Return an event of an answer. */
-export function contextEventOf({ event, ...places }: pb.WatchContextResponse): ContextEvent {
-  const from = { seqFrom: Number(places.seqFrom), changeAfter: Number(places.changeAfter) };
-  switch (event.case) {
-    case "message":
-      return { message: chatMessageOf(event.value), ...from };
-    case "task":
-      return { task: taskOf(event.value), ...from };
-    case "artifact":
-      return { artifact: artifactOf(event.value), ...from };
-    case "retracted":
-      return { retracted: { seqs: event.value.seqs.map(Number), messageIds: event.value.messageIds }, ...from };
-    case "context":
-      return { context: contextOf(event.value), ...from };
-    default:
-      return from;
-  }
-}
-
 /** Return a task of an answer. */
 export function taskOf(message: pb.Task): Task {
   const { taskId, contextId, referenceTaskIds, createdBy, status } = message;
@@ -200,7 +113,7 @@ export function taskOf(message: pb.Task): Task {
     createdBy,
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
-    ...importedField(message.imported),
+    ...(message.imported && { imported: importedOf(message.imported) }),
   };
   return status?.message ? { ...task, statusMessage: chatMessageOf(status.message) } : task;
 }

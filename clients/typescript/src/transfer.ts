@@ -2,9 +2,9 @@
 
 import { createHash } from "node:crypto";
 
+import type { WMRecord } from "./_gen/working-memory.js";
 import type { GetBlobResponse } from "./gen/contextkeep/context/v1/working_memory_pb.js";
 import { BlobCorrupted, InvalidArgument } from "./gen/errors.js";
-import type { WMRecord } from "./records.js";
 
 /** The largest that a message may carry, and the fastest. */
 const CHUNK_BYTES = 1024 * 1024;

@@ -169,7 +169,7 @@ test("all that happened to an entity is told, page by page, in both orders", asy
 
   const events = await context.fetchEntityHistory(id, { pageSize: 1 });
 
-  const kinds = events.map((event) => event.kind);
+  const kinds: string[] = events.map((event) => event.kind);
   assert.ok(["node_created", "status", "record_created"].every((kind) => kinds.includes(kind)), String(kinds));
   assert.equal(events.find((event) => event.kind === "record_created")?.workingMemoryId, record.workingMemoryId);
   assert.equal(events.find((event) => event.kind === "status")?.document.message, "go");

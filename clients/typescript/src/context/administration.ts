@@ -6,9 +6,10 @@ import {
   type Caller,
   type CreatedKey,
   administrativeCallOf,
+  apiKeyOf,
   callerOf,
-  keyOf,
-} from "../administration.js";
+  createdKeyOf,
+} from "../_gen/administration.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/administration_pb.js";
 import { Rows, pages } from "../rows.js";
@@ -42,7 +43,7 @@ export abstract class AdministrationCalls extends QueryCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listKeys, { contextId, pageSize, pageToken }, options);
-        return [page.keys.map(keyOf), page.nextPageToken];
+        return [page.keys.map(apiKeyOf), page.nextPageToken];
       }),
     );
   }
@@ -57,8 +58,7 @@ export abstract class AdministrationCalls extends QueryCalls {
   async createKey(subject: string, scopes: string[], options: KeyFields & CallOptions = {}): Promise<CreatedKey> {
     const { userId, agentId, appIds, agentBundleId, graphNames, ttlS } = options;
     const said = { subject, scopes, userId, agentId, appIds, agentBundleId, graphNames, ttlS: BigInt(ttlS ?? 0) };
-    const { key, prefix } = await this.call(method.createKey, { key: said }, options);
-    return { key, prefix };
+    return createdKeyOf(await this.call(method.createKey, { key: said }, options));
   }
 
   /**

@@ -1,6 +1,13 @@
 /** Agents that can be asked for, and templates of them. */
 
-import { type Agent, type AgentCallers, type AgentTemplate, type ProviderNames, agentOf, templateOf } from "../agents.js";
+import {
+  type Agent,
+  type AgentCallers,
+  type AgentTemplate,
+  type ProviderNames,
+  agentOf,
+  agentTemplateOf,
+} from "../_gen/agents.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { Rows, pages } from "../rows.js";
@@ -71,12 +78,12 @@ export abstract class AgentCalls extends WikiCalls {
     const { displayName, nodeIds, knowledgeBases, allowed, defaults } = options;
     const template = { templateId, displayName, nodeIds, knowledgeBases, policy: { allowed, defaults } };
     const request = { template, requestId: requestId(options) };
-    return templateOf((await this.call(method.putAgentTemplate, request, options)).template!);
+    return agentTemplateOf((await this.call(method.putAgentTemplate, request, options)).template!);
   }
 
   /** Return a template. */
   async getAgentTemplate(templateId: string, options: CallOptions = {}): Promise<AgentTemplate> {
-    return templateOf((await this.call(method.getAgentTemplate, { templateId }, options)).template!);
+    return agentTemplateOf((await this.call(method.getAgentTemplate, { templateId }, options)).template!);
   }
 
   /** The templates, by id. */
@@ -85,7 +92,7 @@ export abstract class AgentCalls extends WikiCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listAgentTemplates, { pageSize, pageToken }, options);
-        return [page.templates.map(templateOf), page.nextPageToken];
+        return [page.templates.map(agentTemplateOf), page.nextPageToken];
       }),
     );
   }

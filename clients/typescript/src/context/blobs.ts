@@ -2,13 +2,14 @@
 
 import { create } from "@bufbuild/protobuf";
 
+import { type BlobEntry, type WMRecord, blobEntryOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import type { CallSettings } from "../connection.js";
 import { AnswerTooLarge, Internal } from "../gen/errors.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
-import type { BlobEntry, BlobName, RecordFields, WMRecord } from "../records.js";
+import type { BlobName, RecordFields } from "../records.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { timeText } from "../times.js";
@@ -122,7 +123,7 @@ export abstract class BlobCalls extends UploadCalls {
     const { lifetimeS, includeArchived } = options;
     const request = { ...records.blobName(blob), lifetimeS, includeArchived };
     const { url, expiresAt, record } = await this.call(memory.createDownloadUrl, request, options);
-    return { url, expiresAt: timeText(expiresAt), record: records.recordOf(record!) };
+    return { url, expiresAt: timeText(expiresAt), record: wmRecordOf(record!) };
   }
 
   /** Archive the record that a blob belongs to, and return its id. */
@@ -140,7 +141,7 @@ export abstract class BlobCalls extends UploadCalls {
       pages(async (pageToken) => {
         const request = { ...nameFields("entityNodeId", entity), includeArchived, pageSize, pageToken };
         const page = await this.call(memory.listBlobs, request, options);
-        return [page.blobs.map(records.blobEntryOf), page.nextPageToken];
+        return [page.blobs.map(blobEntryOf), page.nextPageToken];
       }),
     );
   }
@@ -159,7 +160,7 @@ export abstract class BlobCalls extends UploadCalls {
       await answers.return(undefined);
       throw new Internal("the service sent no record before the bytes of a blob");
     }
-    return new BlobReader(records.recordOf(first.value.part.value), { offsetBytes, lengthBytes }, answers);
+    return new BlobReader(wmRecordOf(first.value.part.value), { offsetBytes, lengthBytes }, answers);
   }
 
   private async upload(
@@ -174,7 +175,7 @@ export abstract class BlobCalls extends UploadCalls {
     try {
       const answer = await this.connection.upload(memory.uploadBlob, messages, settings);
       for await (const _ of messages); // a repeated request is answered before it is read; its bytes must be the same
-      const record = records.recordOf(answer.record!);
+      const record = wmRecordOf(answer.record!);
       checkUpload(record, tally);
       return record;
     } finally {

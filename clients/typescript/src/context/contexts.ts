@@ -1,17 +1,36 @@
 /** Contexts and their messages. */
 
+import {
+  type Context,
+  type ContextHistory,
+  type ContextIndex,
+  type ContextKey,
+  type Erasure,
+  type ExternalId,
+  type Recalled,
+  type RecalledItem,
+  type SyncedHistory,
+  contextHistoryOf,
+  contextIndexOf,
+  contextKeyOf,
+  contextOf,
+  erasureOf,
+  recalledItemOf,
+  recalledOf,
+  syncedHistoryOf,
+} from "../_gen/contexts.js";
+import { type ChatMessage, chatMessageOf } from "../_gen/message.js";
 import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
-import type { Context, ContextChanges, ContextHistory, ContextIndex, ContextInput, ContextKey, Erasure } from "../contexts.js";
-import type { ExternalId, MessageInput, RecallFilter, RecallOptions, Recalled, RecalledItem } from "../contexts.js";
-import type { SentMessage, SyncedHistory } from "../contexts.js";
+import type { ContextChanges, ContextInput } from "../contexts.js";
+import type { MessageInput, RecallFilter, RecallOptions } from "../contexts.js";
+import type { SentMessage } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
-import { type ChatMessage, chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
-import { choice, fieldsOf, whole } from "../messages.js";
+import { choice, whole } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
-import { timeText, toTimestamp } from "../times.js";
+import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { ToolCalls } from "./tools.js";
 
@@ -110,7 +129,7 @@ export abstract class ContextCalls extends ToolCalls {
     const { referenceTaskIds, subjectUserId } = options;
     const recallOptions = contexts.recallOptions(options, "options");
     const request = { contextId, text, options: recallOptions, referenceTaskIds, subjectUserId };
-    return contexts.recalledOf((await this.call(method.recall, request, options)).recalled!);
+    return recalledOf((await this.call(method.recall, request, options)).recalled!);
   }
 
   /**
@@ -126,7 +145,7 @@ export abstract class ContextCalls extends ToolCalls {
     const { limit, profile, withFeatures, subjectUserId } = options;
     const filter = options.filter && contexts.recallFilter(options.filter, "filter");
     const request = { contextId, query, limit, profile, filter, withFeatures, subjectUserId };
-    return (await this.call(method.searchContext, request, options)).hits.map(contexts.recalledItemOf);
+    return (await this.call(method.searchContext, request, options)).hits.map(recalledItemOf);
   }
 
   /**
@@ -139,8 +158,7 @@ export abstract class ContextCalls extends ToolCalls {
     options: { historyLength?: number } & ContextOptions = {},
   ): Promise<ContextHistory> {
     const { historyLength, subjectUserId } = options;
-    const answer = await this.call(method.getContext, { contextId, historyLength, subjectUserId }, options);
-    return { context: contexts.contextOf(answer.context!), messages: answer.messages.map(chatMessageOf) };
+    return contextHistoryOf(await this.call(method.getContext, { contextId, historyLength, subjectUserId }, options));
   }
 
   /** The contexts that carry an id of another system, newest first: there may be several, or none. */
@@ -153,7 +171,7 @@ export abstract class ContextCalls extends ToolCalls {
       pages(async (pageToken) => {
         const request = { externalId, subjectUserId, pageSize, pageToken };
         const page = await this.call(method.getContextsByExternalId, request, options);
-        return [page.contexts.map(contexts.contextOf), page.nextPageToken];
+        return [page.contexts.map(contextOf), page.nextPageToken];
       }),
     );
   }
@@ -177,7 +195,7 @@ export abstract class ContextCalls extends ToolCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listContexts, { ...request, pageToken }, options);
-        return [page.contexts.map(contexts.contextOf), page.nextPageToken];
+        return [page.contexts.map(contextOf), page.nextPageToken];
       }),
     );
   }
@@ -195,14 +213,14 @@ export abstract class ContextCalls extends ToolCalls {
       subjectUserId: changes.subjectUserId,
       requestId: requestId(changes),
     };
-    return contexts.contextOf((await this.call(method.updateContext, request, changes)).context!);
+    return contextOf((await this.call(method.updateContext, request, changes)).context!);
   }
 
   /** Close a context for good, and return it: it is read as before, and takes no more messages. Again is harmless. */
   async closeContext(contextId: string, options: ContextOptions & WriteOptions = {}): Promise<Context> {
     const { subjectUserId } = options;
     const request = { contextId, subjectUserId, requestId: requestId(options) };
-    return contexts.contextOf((await this.call(method.closeContext, request, options)).context!);
+    return contextOf((await this.call(method.closeContext, request, options)).context!);
   }
 
   /**
@@ -219,7 +237,7 @@ export abstract class ContextCalls extends ToolCalls {
     const { waitS = 30, subjectUserId } = options;
     const request = { contextId, seq: whole("seq", options.seq), timeoutS: waitS, subjectUserId };
     const answer = await this.call(method.waitForIndex, request, { timeoutMs: (waitS + 5) * 1000, ...options });
-    return contexts.contextIndexOf(answer.index!);
+    return contextIndexOf(answer.index!);
   }
 
   /**
@@ -235,7 +253,7 @@ export abstract class ContextCalls extends ToolCalls {
   ): Promise<Erasure> {
     const { now, subjectUserId } = options;
     const request = { contextId, now, subjectUserId, requestId: requestId(options) };
-    return contexts.erasureOf((await this.call(method.deleteContext, request, options)).erasure!);
+    return erasureOf((await this.call(method.deleteContext, request, options)).erasure!);
   }
 
   /**
@@ -245,7 +263,7 @@ export abstract class ContextCalls extends ToolCalls {
    */
   async getErasure(erasureId: string, options: ContextOptions = {}): Promise<Erasure> {
     const { subjectUserId } = options;
-    return contexts.erasureOf((await this.call(method.getErasure, { erasureId, subjectUserId }, options)).erasure!);
+    return erasureOf((await this.call(method.getErasure, { erasureId, subjectUserId }, options)).erasure!);
   }
 
   /** The messages of a context by their `seq`, from one to another, both included. Retracted ones are left out. */
@@ -310,15 +328,7 @@ export abstract class ContextCalls extends ToolCalls {
     const { requestId: _, ...target } = this.target(options);
     const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.appId };
     const answer = await this.call(method.syncHistory, request, options);
-    const { appendedCount, retractedCount, unchangedCount, leftOutCount, leftOut, ...fields } = fieldsOf(answer);
-    return {
-      ...fields,
-      appendedCount: Number(appendedCount),
-      retractedCount: Number(retractedCount),
-      unchangedCount: Number(unchangedCount),
-      leftOutCount: Number(leftOutCount),
-      leftOut: leftOut.map(fieldsOf),
-    };
+    return syncedHistoryOf(answer);
   }
 
   /**
@@ -333,8 +343,7 @@ export abstract class ContextCalls extends ToolCalls {
     options: { scopes?: ("read" | "write")[]; ttlS?: number } & ContextOptions = {},
   ): Promise<ContextKey> {
     const { scopes, ttlS, subjectUserId } = options;
-    const { key, expiresAt } = await this.call(method.issueContextKey, { contextId, scopes, ttlS, subjectUserId }, options);
-    return { key, expiresAt: timeText(expiresAt) };
+    return contextKeyOf(await this.call(method.issueContextKey, { contextId, scopes, ttlS, subjectUserId }, options));
   }
 
   private target(options: SendOptions) {

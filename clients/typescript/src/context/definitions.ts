@@ -1,22 +1,19 @@
 /** Definitions of pages, and the pages that are compiled by them. */
 
-import type { CallOptions } from "../client.js";
 import {
-  type CompiledPage,
   type CompileProgress,
+  type CompiledPage,
   type Definition,
-  type DefinitionRules,
-  FACET_KINDS,
   type Facet,
-  type FacetKind,
   type TriedDefinition,
   compileProgressOf,
   compiledPageOf,
   definitionOf,
-  definitionRules,
   facetOf,
-  triedOf,
-} from "../definitions.js";
+  triedDefinitionOf,
+} from "../_gen/definitions.js";
+import type { CallOptions } from "../client.js";
+import { type DefinitionRules, FACET_KINDS, type FacetKind, definitionRules } from "../definitions.js";
 import * as pb from "../gen/contextkeep/context/v1/definitions_pb.js";
 import { Knowledge } from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { choice } from "../messages.js";
@@ -113,7 +110,7 @@ export abstract class DefinitionCalls extends AgentCalls {
    */
   async testDefinition(rules: DefinitionRules, node: NodeName, options: CallOptions = {}): Promise<TriedDefinition> {
     const request = { rules: definitionRules(rules), ...nameFields("nodeId", node) };
-    return triedOf(await this.call(method.testDefinition, request, options));
+    return triedDefinitionOf(await this.call(method.testDefinition, request, options));
   }
 
   /**

@@ -1,7 +1,14 @@
 /** Subjects erased, and holds that forbid it. */
 
+import {
+  type ErasurePlan,
+  type Hold,
+  type SubjectErasure,
+  erasurePlanOf,
+  holdOf,
+  subjectErasureOf,
+} from "../_gen/erasures.js";
 import type { CallOptions } from "../client.js";
-import { type ErasurePlan, type Hold, type SubjectErasure, erasurePlanOf, holdOf, subjectErasureOf } from "../erasures.js";
 import * as pb from "../gen/contextkeep/context/v1/erasures_pb.js";
 import { Rows, pages } from "../rows.js";
 import { type WriteOptions, requestId } from "../writes.js";

@@ -2,6 +2,15 @@
 
 import { create } from "@bufbuild/protobuf";
 
+import {
+  type AssembledNode,
+  type FormattedHistory,
+  type HistoryEvent,
+  assembledNodeOf,
+  formattedHistoryOf,
+  historyEventOf,
+} from "../_gen/chat-history.js";
+import { chatMessageOf } from "../_gen/message.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
@@ -47,7 +56,7 @@ export abstract class HistoryCalls extends BlobCalls {
       const found: history.ChatHistory = { messages: [], nodesFailed: 0, rolesUnknown: 0, tokens: 0, isCut: false };
       const settings = this.settings(options, attempts);
       for await (const answer of this.connection.stream(chat.streamChatHistory, message, settings)) {
-        for (const turn of answer.messages) found.messages.push(history.chatMessageOf(turn));
+        for (const turn of answer.messages) found.messages.push(chatMessageOf(turn));
         found.nodesFailed = answer.nodesFailed;
         found.rolesUnknown = answer.rolesUnknown;
         found.tokens = Number(answer.tokens);
@@ -67,10 +76,10 @@ export abstract class HistoryCalls extends BlobCalls {
     node: NodeName,
     format: history.MessageFormat,
     options: WholeHistoryOptions = {},
-  ): Promise<history.FormattedHistory> {
+  ): Promise<FormattedHistory> {
     const { strict, tokensMax } = options;
     const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, history.FORMATS) };
-    return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
+    return formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
   }
 
   /**
@@ -81,12 +90,12 @@ export abstract class HistoryCalls extends BlobCalls {
   fetchEntityHistory(
     node: NodeName,
     options: { descending?: boolean; pageSize?: number } & CallOptions = {},
-  ): Rows<history.HistoryEvent> {
+  ): Rows<HistoryEvent> {
     const { descending, pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(chat.fetchEntityHistory, { ...nameFields("nodeId", node), descending, pageSize, pageToken }, options);
-        return [page.events.map(history.historyEventOf), page.nextPageToken];
+        return [page.events.map(historyEventOf), page.nextPageToken];
       }),
     );
   }
@@ -100,13 +109,13 @@ export abstract class HistoryCalls extends BlobCalls {
   assembleContext(
     node: NodeName,
     options: HistoryOptions & { dataPaths?: string[]; pageSize?: number } = {},
-  ): Rows<history.AssembledNode> {
+  ): Rows<AssembledNode> {
     const { dataPaths, pageSize } = options;
     const asked = this.historyOf(node, options);
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
-        return [page.nodes.map(history.assembledNodeOf), page.nextPageToken];
+        return [page.nodes.map(assembledNodeOf), page.nextPageToken];
       }),
     );
   }

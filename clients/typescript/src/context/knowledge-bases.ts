@@ -1,8 +1,15 @@
 /** Knowledge bases: documents that are found together. */
 
+import {
+  type BedrockBase,
+  type Document,
+  type KnowledgeBase,
+  documentOf,
+  knowledgeBaseOf,
+} from "../_gen/knowledge-bases.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
-import { type BedrockBase, DOCUMENT_STATES, type Document, type DocumentState, type KnowledgeBase, baseOf, documentOf } from "../knowledge-bases.js";
+import { DOCUMENT_STATES, type DocumentState } from "../knowledge-bases.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -49,12 +56,12 @@ export abstract class KnowledgeBaseCalls extends DefinitionCalls {
     const { description, isOfTenant, appId, agentBundleId, graphName, bedrock } = options;
     const knowledgeBase = { name, description, isOfTenant, appId, agentBundleId, graphName, bedrock };
     const request = { knowledgeBase, requestId: requestId(options) };
-    return baseOf((await this.call(method.putKnowledgeBase, request, options)).knowledgeBase!);
+    return knowledgeBaseOf((await this.call(method.putKnowledgeBase, request, options)).knowledgeBase!);
   }
 
   /** Return a knowledge base, and how many of its documents are in which state. */
   async getKnowledgeBase(name: string, options: CallOptions = {}): Promise<KnowledgeBase> {
-    return baseOf((await this.call(method.getKnowledgeBase, { name }, options)).knowledgeBase!);
+    return knowledgeBaseOf((await this.call(method.getKnowledgeBase, { name }, options)).knowledgeBase!);
   }
 
   /** The knowledge bases that you may see, by name. */
@@ -63,7 +70,7 @@ export abstract class KnowledgeBaseCalls extends DefinitionCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listKnowledgeBases, { pageSize, pageToken }, options);
-        return [page.knowledgeBases.map(baseOf), page.nextPageToken];
+        return [page.knowledgeBases.map(knowledgeBaseOf), page.nextPageToken];
       }),
     );
   }

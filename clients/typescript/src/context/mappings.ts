@@ -1,5 +1,6 @@
 /** Mappings: registered, read, tried out. */
 
+import { type Mapping, type NodeTrial, mappingOf, nodeTrialOf } from "../_gen/chat-history.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
@@ -18,7 +19,7 @@ export abstract class MappingCalls extends HistoryCalls {
    * @throws InvalidArgument A rule does not compile: `rule`, `line` and `column` in the metadata.
    * @throws MappingExists Other rules have the name, or it is built in.
    */
-  async registerMapping(mapping: history.MappingInput & CallOptions): Promise<history.Mapping> {
+  async registerMapping(mapping: history.MappingInput & CallOptions): Promise<Mapping> {
     const request = {
       appId: mapping.appId ?? this.appId,
       mappingName: mapping.mappingName,
@@ -26,30 +27,30 @@ export abstract class MappingCalls extends HistoryCalls {
       rulesVersion: whole("rules_version", mapping.rulesVersion),
       replace: mapping.replace,
     };
-    return history.mappingOf((await this.call(chat.registerMapping, request, mapping)).mapping!);
+    return mappingOf((await this.call(chat.registerMapping, request, mapping)).mapping!);
   }
 
   /** Return the mapping that `getChatHistory` would use. */
-  async getMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<history.Mapping> {
+  async getMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
     const request = { mappingName, appId: options.appId ?? this.appId };
-    return history.mappingOf((await this.call(chat.getMapping, request, options)).mapping!);
+    return mappingOf((await this.call(chat.getMapping, request, options)).mapping!);
   }
 
   /** The mappings that the caller sees, by app and name, then the built-in ones; of one app, if `appId` names it. */
-  listMappings(options: { appId?: string; pageSize?: number } & CallOptions = {}): Rows<history.Mapping> {
+  listMappings(options: { appId?: string; pageSize?: number } & CallOptions = {}): Rows<Mapping> {
     const { appId, pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(chat.listMappings, { appId, pageSize, pageToken }, options);
-        return [page.mappings.map(history.mappingOf), page.nextPageToken];
+        return [page.mappings.map(mappingOf), page.nextPageToken];
       }),
     );
   }
 
   /** Remove a mapping from the app that it was registered in, and return it as it was. */
-  async deleteMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<history.Mapping> {
+  async deleteMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
     const request = { mappingName, appId: options.appId ?? this.appId };
-    return history.mappingOf((await this.call(chat.deleteMapping, request, options)).mapping!);
+    return mappingOf((await this.call(chat.deleteMapping, request, options)).mapping!);
   }
 
   /** Try rules out that are not registered: on what they reach from a node, or on nodes that need not exist. */
@@ -61,7 +62,7 @@ export abstract class MappingCalls extends HistoryCalls {
       root?: history.SampleNode;
       pageSize?: number;
     } & CallOptions,
-  ): Rows<history.NodeTrial> {
+  ): Rows<NodeTrial> {
     const { nodeId, pageSize } = options;
     const asked = {
       rules: history.mappingRules(rules),
@@ -73,7 +74,7 @@ export abstract class MappingCalls extends HistoryCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(chat.testMapping, { ...asked, pageToken }, options);
-        return [page.nodes.map(history.nodeTrialOf), page.nextPageToken];
+        return [page.nodes.map(nodeTrialOf), page.nextPageToken];
       }),
     );
   }

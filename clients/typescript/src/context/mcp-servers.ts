@@ -1,8 +1,8 @@
 /** MCP servers of others, and which of their tools context query may ask. */
 
+import { type McpServer, type McpTool, mcpServerOf, mcpToolOf } from "../_gen/mcp-servers.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
-import { type McpServer, type McpTool, serverOf, toolOf } from "../mcp-servers.js";
 import { Rows, pages } from "../rows.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { KnowledgeBaseCalls } from "./knowledge-bases.js";
@@ -46,7 +46,7 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
   async putMcpServer(serverId: string, url: string, options: McpServerFields & WriteOptions = {}): Promise<McpServer> {
     const { displayName, disabled, bearerSecret, clearSecret } = options;
     const request = { server: { serverId, url, displayName, disabled }, bearerSecret, clearSecret, requestId: requestId(options) };
-    return serverOf((await this.call(method.putMcpServer, request, options)).server!);
+    return mcpServerOf((await this.call(method.putMcpServer, request, options)).server!);
   }
 
   /** The servers, by id. */
@@ -55,7 +55,7 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listMcpServers, { pageSize, pageToken }, options);
-        return [page.servers.map(serverOf), page.nextPageToken];
+        return [page.servers.map(mcpServerOf), page.nextPageToken];
       }),
     );
   }
@@ -76,7 +76,7 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
    * @throws McpServerFailed It cannot be asked; nothing changed.
    */
   async discoverMcpTools(serverId: string, options: CallOptions = {}): Promise<McpTool[]> {
-    return (await this.call(method.discoverMcpTools, { serverId }, options)).tools.map(toolOf);
+    return (await this.call(method.discoverMcpTools, { serverId }, options)).tools.map(mcpToolOf);
   }
 
   /** Tools by server and name, as they were discovered. */
@@ -85,7 +85,7 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listMcpTools, { serverId, pageSize, pageToken }, options);
-        return [page.tools.map(toolOf), page.nextPageToken];
+        return [page.tools.map(mcpToolOf), page.nextPageToken];
       }),
     );
   }
@@ -101,7 +101,7 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
     const { argumentsJson, isDefault, recordSearchSafe, definitionSha256 } = options;
     const approval = { serverId, toolName, argumentsJson, isDefault, recordSearchSafe, definitionSha256 };
     const request = { ...approval, requestId: requestId(options) };
-    return toolOf((await this.call(method.approveMcpTool, request, options)).tool!);
+    return mcpToolOf((await this.call(method.approveMcpTool, request, options)).tool!);
   }
 
   /**
@@ -110,6 +110,6 @@ export abstract class McpServerCalls extends KnowledgeBaseCalls {
    * @throws McpToolNotFound There is none.
    */
   async unapproveMcpTool(serverId: string, toolName: string, options: WriteOptions = {}): Promise<McpTool> {
-    return toolOf((await this.call(method.unapproveMcpTool, { serverId, toolName, requestId: requestId(options) }, options)).tool!);
+    return mcpToolOf((await this.call(method.unapproveMcpTool, { serverId, toolName, requestId: requestId(options) }, options)).tool!);
   }
 }

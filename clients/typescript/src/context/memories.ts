@@ -1,8 +1,19 @@
 /** Memories: what is kept about a user, across contexts. */
 
+import {
+  type Consolidation,
+  type Experience,
+  type Memory,
+  type MemorySource,
+  type RecalledMemory,
+  type Reflection,
+  consolidationOf,
+  memoryOf,
+  recalledMemoryOf,
+  reflectionOf,
+} from "../_gen/knowledge.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
-import { type Consolidation, type Experience, KINDS, type Memory, type MemoryKind, type MemorySource } from "../memories.js";
-import { type RecalledMemory, type Reflection, consolidationOf, memoryOf } from "../memories.js";
+import { KINDS, type MemoryKind } from "../memories.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
@@ -74,8 +85,7 @@ export abstract class MemoryCalls extends WindowCalls {
   async recallMemories(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<RecalledMemory[]> {
     const { limit, subjectUserId } = options;
     const request = { query, limit, filter: filterOf(options), subjectUserId };
-    const { memories } = await this.call(method.recallMemories, request, options);
-    return memories.map(({ memory, score }) => ({ memory: memoryOf(memory!), score }));
+    return (await this.call(method.recallMemories, request, options)).memories.map(recalledMemoryOf);
   }
 
   /**
@@ -86,8 +96,7 @@ export abstract class MemoryCalls extends WindowCalls {
   async reflectMemories(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<Reflection> {
     const { limit, subjectUserId } = options;
     const request = { query, limit, filter: filterOf(options), subjectUserId };
-    const { statement, memoryIds, supersededIds, method: by, mode } = await this.call(method.reflectMemories, request, options);
-    return { statement, memoryIds, supersededIds, method: by, mode };
+    return reflectionOf(await this.call(method.reflectMemories, request, options));
   }
 
   /** Memories, those that were retained last first. */

@@ -6,11 +6,11 @@ import {
   type Tenant,
   type TenantLimits,
   type Usage,
+  backgroundWorkOf,
   jobOf,
   tenantOf,
   usageOf,
-  workOf,
-} from "../administration.js";
+} from "../_gen/administration.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/administration_pb.js";
 import { choice } from "../messages.js";
@@ -64,7 +64,7 @@ export abstract class OperationCalls extends AdministrationCalls {
 
   /** What is owed behind calls, by kind, of all tenants together. */
   async listBackgroundWork(options: CallOptions = {}): Promise<BackgroundWork[]> {
-    return (await this.call(method.listBackgroundWork, {}, options)).work.map(workOf);
+    return (await this.call(method.listBackgroundWork, {}, options)).work.map(backgroundWorkOf);
   }
 
   /** Let what has failed of a kind be tried again now, 10,000 at most, and return how much it is. */

@@ -1,24 +1,23 @@
 /** One question to every source. */
 
-import * as pb from "../gen/contextkeep/context/v1/context_query_pb.js";
-import type { CallOptions } from "../client.js";
-import { choice } from "../messages.js";
 import {
   type ComparedTests,
-  type SourceTest,
-  comparedOf,
-  testOf,
   type ContextProvider,
-  type ProviderSetting,
   type QueriedContext,
   type QueryEvent,
   type QueryPolicy,
-  policyOf,
-  providerOf,
-  queriedOf,
+  type SourceTest,
+  comparedTestsOf,
+  contextProviderOf,
+  queriedContextOf,
   queryEventOf,
-  settingOf,
-} from "../query.js";
+  queryPolicyOf,
+  sourceTestOf,
+} from "../_gen/context-query.js";
+import * as pb from "../gen/contextkeep/context/v1/context_query_pb.js";
+import type { CallOptions } from "../client.js";
+import { choice } from "../messages.js";
+import { type ProviderSetting, settingOf } from "../query.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -90,7 +89,7 @@ export abstract class QueryCalls extends SpecialistCalls {
    * @throws InvalidArgument The question is blank, or something in it is unknown; the field is named.
    */
   async queryContext(query: string, options: QueryOptions = {}): Promise<QueriedContext> {
-    return queriedOf(await this.call(method.queryContext, requestOf(query, options), options));
+    return queriedContextOf(await this.call(method.queryContext, requestOf(query, options), options));
   }
 
   /**
@@ -109,13 +108,13 @@ export abstract class QueryCalls extends SpecialistCalls {
 
   /** Return the sources that can be asked, by id. */
   async listContextProviders(options: { agentId?: string } & CallOptions = {}): Promise<ContextProvider[]> {
-    return (await this.call(method.listContextProviders, { agentId: options.agentId }, options)).providers.map(providerOf);
+    return (await this.call(method.listContextProviders, { agentId: options.agentId }, options)).providers.map(contextProviderOf);
   }
 
   /** Return what would hold for a question now: who may be asked, who is by default, and where files are searched. */
   async getQueryPolicy(options: { agentId?: string } & ContextOptions = {}): Promise<QueryPolicy> {
     const { agentId, subjectUserId } = options;
-    return policyOf(await this.call(method.getQueryPolicy, { agentId, subjectUserId }, options));
+    return queryPolicyOf(await this.call(method.getQueryPolicy, { agentId, subjectUserId }, options));
   }
 
   /**
@@ -138,7 +137,7 @@ export abstract class QueryCalls extends SpecialistCalls {
    */
   async runSourceTest(query: string, options: { label?: string } & QueryOptions = {}): Promise<SourceTest> {
     const request = { question: requestOf(query, options), label: options.label };
-    return testOf((await this.call(method.runSourceTest, request, options)).test!);
+    return sourceTestOf((await this.call(method.runSourceTest, request, options)).test!);
   }
 
   /**
@@ -147,7 +146,7 @@ export abstract class QueryCalls extends SpecialistCalls {
    * @throws SourceTestNotFound There is no such test.
    */
   async replaySourceTest(testId: string, options: { label?: string } & CallOptions = {}): Promise<SourceTest> {
-    return testOf((await this.call(method.runSourceTest, { replayOf: testId, label: options.label }, options)).test!);
+    return sourceTestOf((await this.call(method.runSourceTest, { replayOf: testId, label: options.label }, options)).test!);
   }
 
   /** The tests that are kept without their answers, the newest first. */
@@ -155,7 +154,7 @@ export abstract class QueryCalls extends SpecialistCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listSourceTests, { pageSize: options.pageSize, pageToken }, options);
-        return [page.tests.map(testOf), page.nextPageToken];
+        return [page.tests.map(sourceTestOf), page.nextPageToken];
       }),
     );
   }
@@ -166,7 +165,7 @@ export abstract class QueryCalls extends SpecialistCalls {
    * @throws SourceTestNotFound There is no such test.
    */
   async getSourceTest(testId: string, options: CallOptions = {}): Promise<SourceTest> {
-    return testOf((await this.call(method.getSourceTest, { testId }, options)).test!);
+    return sourceTestOf((await this.call(method.getSourceTest, { testId }, options)).test!);
   }
 
   /**
@@ -175,7 +174,7 @@ export abstract class QueryCalls extends SpecialistCalls {
    * @throws SourceTestNotFound There is no such test.
    */
   async compareSourceTests(testId: string, otherTestId: string, options: CallOptions = {}): Promise<ComparedTests> {
-    return comparedOf(await this.call(method.compareSourceTests, { testId, otherTestId }, options));
+    return comparedTestsOf(await this.call(method.compareSourceTests, { testId, otherTestId }, options));
   }
 
   /**

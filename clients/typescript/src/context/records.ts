@@ -2,12 +2,20 @@
 
 import { randomUUID } from "node:crypto";
 
+import {
+  type ManifestEntity,
+  type RecordAction,
+  type WMRecord,
+  manifestEntityOf,
+  recordActionOf,
+  wmRecordOf,
+} from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
-import type { InlineContent, ManifestEntity, RecordAction, RecordFields, WMRecord } from "../records.js";
+import type { InlineContent, RecordFields } from "../records.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import type { VersionOptions, WriteOptions } from "../writes.js";
@@ -40,7 +48,7 @@ export abstract class RecordCalls extends AppClient {
     record: RecordFields & InlineContent & { workingMemoryId?: string; name: string; memoryType: string } & WriteOptions,
   ): Promise<WMRecord> {
     const request = { record: this.recordInput(record), requestId: record.requestId ?? randomUUID() };
-    return records.recordOf((await this.call(memory.insertWMRecord, request, record)).record!);
+    return wmRecordOf((await this.call(memory.insertWMRecord, request, record)).record!);
   }
 
   /**
@@ -54,7 +62,7 @@ export abstract class RecordCalls extends AppClient {
     options: { includeArchived?: boolean } & CallOptions = {},
   ): Promise<WMRecord> {
     const request = { workingMemoryId, includeArchived: options.includeArchived };
-    return records.recordOf((await this.call(memory.fetchWMRecord, request, options)).record!);
+    return wmRecordOf((await this.call(memory.fetchWMRecord, request, options)).record!);
   }
 
   /**
@@ -72,7 +80,7 @@ export abstract class RecordCalls extends AppClient {
       expectedVersion: whole("expected_version", changes.expectedVersion),
       requestId: changes.requestId ?? randomUUID(),
     };
-    return records.recordOf((await this.call(memory.updateWMRecord, request, changes)).record!);
+    return wmRecordOf((await this.call(memory.updateWMRecord, request, changes)).record!);
   }
 
   /** The records of an entity, newest first; with their inline content if `withContent`. */
@@ -86,7 +94,7 @@ export abstract class RecordCalls extends AppClient {
       pages(async (pageToken) => {
         const request = { ...nameFields("entityNodeId", entity), ...filter, withContent, pageSize, pageToken };
         const page = await this.call(memory.fetchWMRecordsByEntity, request, options);
-        return [page.records.map(records.recordOf), page.nextPageToken];
+        return [page.records.map(wmRecordOf), page.nextPageToken];
       }),
     );
   }
@@ -116,7 +124,7 @@ export abstract class RecordCalls extends AppClient {
         const walk = { ...nameFields("rootNodeId", root), depthMax, edgeTypes };
         const request = { ...walk, ...filter, countsOnly, recordsMax, pageSize, pageToken };
         const page = await this.call(memory.fetchWMManifest, request, options);
-        return [page.entities.map(records.manifestEntityOf), page.nextPageToken];
+        return [page.entities.map(manifestEntityOf), page.nextPageToken];
       }),
     );
   }
@@ -131,12 +139,12 @@ export abstract class RecordCalls extends AppClient {
   ): Promise<WMRecord | undefined> {
     const request = { workingMemoryId, purge: options.purge };
     const { record } = await this.call(memory.deleteWMRecord, request, options);
-    return record && records.recordOf(record);
+    return record && wmRecordOf(record);
   }
 
   /** Bring an archived or expired record back, and return it. */
   async restoreWMRecord(workingMemoryId: string, options: CallOptions = {}): Promise<WMRecord> {
-    return records.recordOf((await this.call(memory.restoreWMRecord, { workingMemoryId }, options)).record!);
+    return wmRecordOf((await this.call(memory.restoreWMRecord, { workingMemoryId }, options)).record!);
   }
 
   /** What happened to a record, oldest first. */
@@ -145,7 +153,7 @@ export abstract class RecordCalls extends AppClient {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(memory.listWMRecordActions, { workingMemoryId, pageSize, pageToken }, options);
-        return [page.actions.map(records.recordActionOf), page.nextPageToken];
+        return [page.actions.map(recordActionOf), page.nextPageToken];
       }),
     );
   }

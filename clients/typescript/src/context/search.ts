@@ -1,10 +1,10 @@
 /** Records found by words, vectors and conditions. */
 
+import { type SearchHit, searchHitOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { type JsonObject, parseJson, toObject } from "../json.js";
 import { choice } from "../messages.js";
-import * as records from "../records.js";
 import { RecordCalls } from "./records.js";
 
 const memory = pb.WorkingMemory.method;
@@ -44,7 +44,7 @@ export abstract class SearchCalls extends RecordCalls {
       limit?: number;
       withContent?: boolean;
     } & CallOptions,
-  ): Promise<records.SearchHit[]> {
+  ): Promise<SearchHit[]> {
     const { text, embedding, embeddingModel, mode, where, entityNodeIds, memoryTypes } = search;
     const { graphName, agentBundleId, appId, includeArchived, limit, withContent } = search;
     const request = {
@@ -54,7 +54,7 @@ export abstract class SearchCalls extends RecordCalls {
       whereJson: toObject(where, "where_json"),
       ...{ entityNodeIds, memoryTypes, graphName, agentBundleId, appId, includeArchived, limit, withContent },
     };
-    return (await this.call(memory.searchWMRecords, request, search)).hits.map(records.searchHitOf);
+    return (await this.call(memory.searchWMRecords, request, search)).hits.map(searchHitOf);
   }
 
   /**

@@ -1,9 +1,9 @@
 /** Specialists: providers of context query that search one folder of the workspace in several steps. */
 
+import { type Specialist, specialistOf } from "../_gen/specialists.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { Rows, pages } from "../rows.js";
-import { type Specialist, specialistOf } from "../specialists.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { McpServerCalls } from "./mcp-servers.js";
 

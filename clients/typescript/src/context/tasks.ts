@@ -1,13 +1,20 @@
 /** Tasks of contexts. */
 
+import {
+  type Artifact,
+  type ContextEvent,
+  type TaskHistory,
+  artifactOf,
+  contextEventOf,
+  taskHistoryOf,
+} from "../_gen/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
-import { chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import { Rows, pages } from "../rows.js";
-import { type Artifact, type ContextEvent, type ArtifactInput, artifactInput, artifactOf, contextEventOf } from "../tasks.js";
-import { type StatusInput, type Task, type TaskHistory, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
+import { type ArtifactInput, artifactInput } from "../tasks.js";
+import { type StatusInput, type Task, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { ContextCalls, type ContextOptions } from "./contexts.js";
 
@@ -71,9 +78,7 @@ export abstract class TaskCalls extends ContextCalls {
    */
   async getTask(taskId: string, options: { historyLength?: number } & TaskOptions = {}): Promise<TaskHistory> {
     const { contextId, historyLength, subjectUserId } = options;
-    const answer = await this.call(method.getTask, { contextId, taskId, historyLength, subjectUserId }, options);
-    const [messages, artifacts] = [answer.history.map(chatMessageOf), answer.artifacts.map(artifactOf)];
-    return { task: taskOf(answer.task!), messages, artifacts };
+    return taskHistoryOf(await this.call(method.getTask, { contextId, taskId, historyLength, subjectUserId }, options));
   }
 
   /** The tasks of a context, the newest first; `states` are else all. */

@@ -1,11 +1,11 @@
 /** Tools, as models are offered them. */
 
+import { type Resource, type Tool, resourceOf, toolOf } from "../_gen/tools.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
-import { type Resource, type Tool, resourceOf, toolOf } from "../tools.js";
 import { MappingCalls } from "./mappings.js";
 
 const tools = pb.Tools.method;

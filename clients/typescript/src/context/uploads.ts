@@ -4,12 +4,13 @@ import { randomUUID } from "node:crypto";
 
 import { create } from "@bufbuild/protobuf";
 
+import { type Upload, type WMRecord, uploadOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import { InvalidArgument } from "../gen/errors.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
-import type { RecordFields, Upload, WMRecord } from "../records.js";
+import type { RecordFields } from "../records.js";
 import { type ResumeOptions, patiently, sendRest } from "../resumable.js";
 import { type ByteStream, cut } from "../transfer.js";
 import { SearchCalls } from "./search.js";
@@ -62,7 +63,7 @@ export abstract class UploadCalls extends SearchCalls {
   async startUpload(upload: NewUpload & CallOptions): Promise<Upload> {
     const { record, sizeBytes, sha256, requestId } = this.uploadHeader(upload, upload.sizeBytes);
     const { upload: started } = await this.call(memory.startUpload, { record, sizeBytes, sha256, requestId }, upload);
-    return records.uploadOf(started!);
+    return uploadOf(started!);
   }
 
   /**
@@ -79,12 +80,12 @@ export abstract class UploadCalls extends SearchCalls {
     const header = { uploadId, offsetBytes: whole("offset_bytes", offsetBytes) };
     const messages = partMessages(header, part instanceof Uint8Array ? [part] : part);
     const settings = this.settings(options, this.attempts(options, options.timeoutMs, false));
-    return records.uploadOf((await this.connection.upload(memory.appendUpload, messages, settings)).upload!);
+    return uploadOf((await this.connection.upload(memory.appendUpload, messages, settings)).upload!);
   }
 
   /** Return how far an upload is; of one that was finished within the last day, its record. */
   async getUpload(uploadId: string, options: CallOptions = {}): Promise<Upload> {
-    return records.uploadOf((await this.call(memory.getUpload, { uploadId }, options)).upload!);
+    return uploadOf((await this.call(memory.getUpload, { uploadId }, options)).upload!);
   }
 
   /**
@@ -98,7 +99,7 @@ export abstract class UploadCalls extends SearchCalls {
   ): Promise<WMRecord> {
     const request = { uploadId, sizeBytes: whole("size_bytes", options.sizeBytes), sha256: options.sha256 };
     const call = { ...options, timeoutMs: options.timeoutMs ?? FINISH_TIMEOUT_MS };
-    return records.recordOf((await this.call(memory.finishUpload, request, call)).record!);
+    return wmRecordOf((await this.call(memory.finishUpload, request, call)).record!);
   }
 
   protected uploadHeader(upload: NewUpload, sizeBytes: number | undefined): pb.UploadHeader {

@@ -1,9 +1,9 @@
 /** Wiki pages: what was compiled for a user. */
 
+import { type PageSource, type PageVersion, type WikiPage, pageVersionOf, wikiPageOf } from "../_gen/knowledge.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
-import { type PageSource, type PageVersion, type WikiPage, pageOf, versionOf } from "../wiki.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
 import { MemoryCalls } from "./memories.js";
@@ -53,7 +53,7 @@ export abstract class WikiCalls extends MemoryCalls {
       freshUntil: toTimestamp(freshUntil, "page.fresh_until"),
     };
     const request = { page, expectedVersion, subjectUserId, requestId: requestId(options) };
-    return pageOf((await this.call(method.putPage, request, options)).page!);
+    return wikiPageOf((await this.call(method.putPage, request, options)).page!);
   }
 
   /**
@@ -64,7 +64,7 @@ export abstract class WikiCalls extends MemoryCalls {
    */
   async getPage(name: PageName, options: { version?: number } & ContextOptions = {}): Promise<WikiPage> {
     const { version, subjectUserId } = options;
-    return pageOf((await this.call(method.getPage, { ...name, version, subjectUserId }, options)).page!);
+    return wikiPageOf((await this.call(method.getPage, { ...name, version, subjectUserId }, options)).page!);
   }
 
   /** The pages of a user by slug, without what they say: all, those whose slug has a prefix, or those that cite a memory. */
@@ -74,7 +74,7 @@ export abstract class WikiCalls extends MemoryCalls {
       pages(async (pageToken) => {
         const request = { slugPrefix, memoryId, pageSize, pageToken, subjectUserId };
         const page = await this.call(method.listPages, request, options);
-        return [page.pages.map(pageOf), page.nextPageToken];
+        return [page.pages.map(wikiPageOf), page.nextPageToken];
       }),
     );
   }
@@ -86,7 +86,7 @@ export abstract class WikiCalls extends MemoryCalls {
       pages(async (pageToken) => {
         const request = { ...name, pageSize, pageToken, subjectUserId };
         const page = await this.call(method.listPageVersions, request, options);
-        return [page.versions.map(versionOf), page.nextPageToken];
+        return [page.versions.map(pageVersionOf), page.nextPageToken];
       }),
     );
   }

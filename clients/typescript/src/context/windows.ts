@@ -1,5 +1,41 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
+import {
+  type Calibrated,
+  type Checkpoint,
+  type CompressionProfile,
+  type CostEstimate,
+  type ExplainedPack,
+  type FoldReceipt,
+  type Learning,
+  type Merged,
+  type Original,
+  type Pack,
+  type RolledBack,
+  type StateEntry,
+  type Window,
+  type WindowConfig,
+  type WindowEvent,
+  type WindowFork,
+  type WindowHit,
+  type WindowStats,
+  calibratedOf,
+  checkpointOf,
+  compressionProfileOf,
+  costEstimateOf,
+  explainedPackOf,
+  foldReceiptOf,
+  learningOf,
+  mergedOf,
+  originalOf,
+  rolledBackOf,
+  stateEntryOf,
+  windowEventOf,
+  windowForkOf,
+  windowHitOf,
+  windowOf,
+  windowStatsOf,
+} from "../_gen/context-windows.js";
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import type { CallOptions } from "../client.js";
 import { type RecallFilter, recallFilter } from "../contexts.js";
@@ -10,50 +46,15 @@ import { choice, whole } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import {
   type Billed,
-  type Calibrated,
-  type Checkpoint,
-  type CompressionProfile,
-  type CostEstimate,
-  type FoldReceipt,
   type Forked,
-  type Learning,
-  type Merged,
-  type Original,
   type Outcome,
-  type Pack,
-  type PackPart,
-  type PackZones,
   type Recovered,
-  type RolledBack,
-  type StateEntry,
   type StateEntryInput,
-  type Window,
-  type WindowConfig,
-  type WindowEvent,
-  type WindowHit,
-  type WindowStats,
-  calibratedOf,
-  checkpointOf,
   configInput,
-  estimateOf,
   forkedOf,
-  mergedOf,
-  originalOf,
   outcomeOf,
-  packOf,
-  partOf,
-  learningOf,
-  profileOf,
-  receiptOf,
+  packSince,
   recoveredOf,
-  rolledBackOf,
-  stateEntryOf,
-  statsOf,
-  windowEventOf,
-  windowForkOf,
-  windowHitOf,
-  windowOf,
-  zonesOf,
 } from "../windows.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
@@ -142,7 +143,7 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async putProfile(name: string, text: string, options: WriteOptions = {}): Promise<CompressionProfile> {
     const request = { name, text, requestId: requestId(options) };
-    return profileOf((await this.call(method.putProfile, request, options)).profile!);
+    return compressionProfileOf((await this.call(method.putProfile, request, options)).profile!);
   }
 
   /** The profiles of compression by name, each as it was put last; of the one that is named all versions, the newest first. */
@@ -153,7 +154,7 @@ export abstract class WindowCalls extends TaskCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.listProfiles, { name, withText, withEvidence, pageSize, pageToken }, options);
-        return [page.profiles.map(profileOf), page.nextPageToken];
+        return [page.profiles.map(compressionProfileOf), page.nextPageToken];
       }),
     );
   }
@@ -169,7 +170,7 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /** Return a window. */
-  async getWindow(windowId: string, options: ContextOptions = {}): Promise<Window> {
+  async getWindow(windowId: string, options: ContextOptions = {}): Promise<Window & { forks: WindowFork[] }> {
     const { subjectUserId } = options;
     const { window, forks } = await this.call(method.getWindow, { windowId, subjectUserId }, options);
     return { ...windowOf(window!), forks: forks.map(windowForkOf) };
@@ -267,7 +268,7 @@ export abstract class WindowCalls extends TaskCalls {
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
     const { since, withoutRecall, subjectUserId } = options;
     const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
-    return packOf(await this.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
+    return packSince(await this.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
   }
 
   /**
@@ -278,7 +279,7 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
     const { dryRun, subjectUserId } = options;
-    return receiptOf((await this.call(method.fold, { windowId, dryRun, subjectUserId }, options)).receipt!);
+    return foldReceiptOf((await this.call(method.fold, { windowId, dryRun, subjectUserId }, options)).receipt!);
   }
 
   /**
@@ -296,7 +297,7 @@ export abstract class WindowCalls extends TaskCalls {
   ): Promise<FoldReceipt> {
     const { expectedEpoch, subjectUserId } = options;
     const request = { windowId, expectedEpoch, subjectUserId };
-    return receiptOf((await this.call(method.prepareFold, request, options)).receipt!);
+    return foldReceiptOf((await this.call(method.prepareFold, request, options)).receipt!);
   }
 
   /**
@@ -312,7 +313,7 @@ export abstract class WindowCalls extends TaskCalls {
   ): Promise<FoldReceipt> {
     const { expectedEpoch, subjectUserId } = options;
     const request = { windowId, expectedEpoch, subjectUserId, requestId: requestId(options) };
-    return receiptOf((await this.call(method.commitFold, request, options)).receipt!);
+    return foldReceiptOf((await this.call(method.commitFold, request, options)).receipt!);
   }
 
   /** Keep what a window is, but for a step that waits for results, and return the way back; packs stay what they are. */
@@ -447,10 +448,9 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /** Return part by part what a window shows, as its last pack had it. */
-  async explainPack(windowId: string, options: ContextOptions = {}): Promise<{ parts: PackPart[]; tokensByZone: PackZones; epoch: number }> {
+  async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
     const { subjectUserId } = options;
-    const answer = await this.call(method.explainPack, { windowId, subjectUserId }, options);
-    return { parts: answer.parts.map(partOf), tokensByZone: zonesOf(answer.tokensByZone), epoch: answer.epoch };
+    return explainedPackOf(await this.call(method.explainPack, { windowId, subjectUserId }, options));
   }
 
   /** The account of every break of a window's prefix, the newest first. */
@@ -459,7 +459,7 @@ export abstract class WindowCalls extends TaskCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(method.getLineage, { windowId, subjectUserId, pageSize, pageToken }, options);
-        return [page.receipts.map(receiptOf), page.nextPageToken];
+        return [page.receipts.map(foldReceiptOf), page.nextPageToken];
       }),
     );
   }
@@ -554,13 +554,13 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async estimateCost(windowId: string, options: { steps?: number; stepTokens?: number } & ContextOptions = {}): Promise<CostEstimate> {
     const { steps, stepTokens, subjectUserId } = options;
-    return estimateOf(await this.call(method.estimateCost, { windowId, steps, stepTokens, subjectUserId }, options));
+    return costEstimateOf(await this.call(method.estimateCost, { windowId, steps, stepTokens, subjectUserId }, options));
   }
 
   /** Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost. */
   async windowStats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {
     const { subjectUserId } = options;
-    return statsOf(await this.call(method.windowStats, { windowId, subjectUserId }, options));
+    return windowStatsOf(await this.call(method.windowStats, { windowId, subjectUserId }, options));
   }
 
   /** Close a window, and return it without prompt, tools and goal; again is harmless. The log stays. */

@@ -1,12 +1,13 @@
 /** Edges: written, read, changed, deleted. */
 
+import { type Edge, edgeOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import { type JsonObject, parseObject, toObject } from "../json.js";
-import { choice, fieldsOf } from "../messages.js";
+import { toObject } from "../json.js";
+import { choice } from "../messages.js";
 import type { NodeName } from "../names.js";
 import type { Rows } from "../rows.js";
-import { timeText, toTimestamp } from "../times.js";
+import { toTimestamp } from "../times.js";
 import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
 import { NodeCalls } from "./nodes.js";
 
@@ -19,19 +20,6 @@ export const DIRECTIONS = {
   in: pb.Direction.IN,
   both: pb.Direction.BOTH,
 };
-
-/** A directed relation. */
-export interface Edge {
-  id: string;
-  graphName: string;
-  fromNodeId: string;
-  toNodeId: string;
-  edgeType: string;
-  data: JsonObject;
-  createdAt: string;
-  version: number;
-  contextId: string;
-}
 
 /** What a caller says of a new edge. */
 export interface EdgeInput {
@@ -124,9 +112,4 @@ export function edgeInput(edge: EdgeInput, field: string) {
     dataJson: toObject(edge.data, `${field}.data_json`),
     createdAt: toTimestamp(edge.createdAt, `${field}.created_at`),
   };
-}
-
-export function edgeOf(message: pb.Edge): Edge {
-  const { dataJson, version, createdAt, ...fields } = fieldsOf(message);
-  return { ...fields, data: parseObject(dataJson), version: Number(version), createdAt: timeText(createdAt) };
 }

@@ -1,42 +1,15 @@
 /** Nodes: written, read, changed, archived, deleted. */
 
+import { type Node, type OwnedNodes, nodeOf, ownedNodesOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
-import { type OwnedNodes, ownedOf } from "../erasures.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import { type JsonObject, parseJson, parseObject, toJson, toObject } from "../json.js";
-import { fieldsOf } from "../messages.js";
+import { parseJson, toJson, toObject } from "../json.js";
 import type { NodeName } from "../names.js";
 import { timeText, toTimestamp } from "../times.js";
 import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
 import { NamedNodes } from "./names.js";
 
 const graph = pb.EntityGraph.method;
-
-/** A vertex. */
-export interface Node {
-  id: string;
-  /** The caller's own id. */
-  externalId: string;
-  graphName: string;
-  agentBundleId: string;
-  generalTypeName: string;
-  specificTypeName: string;
-  name: string;
-  /** "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own. */
-  status: string;
-  data: JsonObject;
-  isArchived: boolean;
-  /** The server's order of writing. */
-  seq: number;
-  createdAt: string;
-  modifiedAt: string;
-  /** Counts the changes, from 1. */
-  version: number;
-  createdBy: string;
-  ownerUserId: string;
-  agentId: string;
-  contextId: string;
-}
 
 /** What a caller says of a new node. */
 export interface NodeInput {
@@ -176,7 +149,7 @@ export abstract class NodeCalls extends NamedNodes {
    * @param erasureId A UUID of yours: with the same it is the same erasure.
    */
   async eraseOwned(erasureId: string, subject: string, options: CallOptions = {}): Promise<OwnedNodes> {
-    return ownedOf((await this.call(graph.eraseOwned, { erasureId, subject }, options)).removed!);
+    return ownedNodesOf((await this.call(graph.eraseOwned, { erasureId, subject }, options)).removed!);
   }
 
   /**
@@ -186,7 +159,7 @@ export abstract class NodeCalls extends NamedNodes {
    */
   async getOwned(of: { subject?: string; erasureId?: string } & CallOptions): Promise<OwnedNodes> {
     const { subject, erasureId } = of;
-    return ownedOf((await this.call(graph.getOwned, { subject, erasureId }, of)).owned!);
+    return ownedNodesOf((await this.call(graph.getOwned, { subject, erasureId }, of)).owned!);
   }
 
   /**
@@ -220,18 +193,6 @@ export function nodeInput(node: NodeInput, field: string) {
     status: node.status,
     dataJson: toObject(node.data, `${field}.data_json`),
     createdAt: toTimestamp(node.createdAt, `${field}.created_at`),
-  };
-}
-
-export function nodeOf(message: pb.Node): Node {
-  const { dataJson, seq, version, createdAt, modifiedAt, ...fields } = fieldsOf(message);
-  return {
-    ...fields,
-    data: parseObject(dataJson),
-    seq: Number(seq),
-    version: Number(version),
-    createdAt: timeText(createdAt),
-    modifiedAt: timeText(modifiedAt),
   };
 }
 

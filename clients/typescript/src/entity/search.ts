@@ -1,5 +1,6 @@
 /** Nodes found by what they are, and by what they are like. */
 
+import { type Node, nodeOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { toObject } from "../json.js";
@@ -8,7 +9,6 @@ import type { NodeName } from "../names.js";
 import type { Rows } from "../rows.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
 import { EmbeddingCalls } from "./embeddings.js";
-import { type Node, nodeOf } from "./nodes.js";
 
 const graph = pb.EntityGraph.method;
 

@@ -1,5 +1,6 @@
 /** Walks. */
 
+import { type Node, nodeOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
@@ -8,7 +9,7 @@ import type { NodeName } from "../names.js";
 import { Rows } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
-import { type Node, type NodeIO, ioOf, nodeOf } from "./nodes.js";
+import { type NodeIO, ioOf } from "./nodes.js";
 import { SearchCalls } from "./search.js";
 
 const graph = pb.EntityGraph.method;

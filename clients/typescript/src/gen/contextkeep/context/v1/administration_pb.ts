@@ -440,6 +440,8 @@ export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 7);
 
 /**
+ * A key that was made. It is never shown again.
+ *
  * @generated from message contextkeep.context.v1.CreateKeyResponse
  */
 export type CreateKeyResponse = Message<"contextkeep.context.v1.CreateKeyResponse"> & {
@@ -604,6 +606,8 @@ export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_administration, 14);
 
 /**
+ * What your tenant stores, and the limits that hold for it.
+ *
  * @generated from message contextkeep.context.v1.GetUsageResponse
  */
 export type GetUsageResponse = Message<"contextkeep.context.v1.GetUsageResponse"> & {
@@ -631,6 +635,8 @@ export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 15);
 
 /**
+ * A tenant, what it stores, and its own limits.
+ *
  * @generated from message contextkeep.context.v1.Tenant
  */
 export type Tenant = Message<"contextkeep.context.v1.Tenant"> & {
@@ -913,6 +919,8 @@ export const RetryBackgroundWorkResponseSchema: GenMessage<RetryBackgroundWorkRe
   messageDesc(file_contextkeep_context_v1_administration, 25);
 
 /**
+ * Work that an operator started, and how far it is.
+ *
  * @generated from message contextkeep.context.v1.Job
  */
 export type Job = Message<"contextkeep.context.v1.Job"> & {
@@ -942,6 +950,8 @@ export type Job = Message<"contextkeep.context.v1.Job"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
+   * Unset: it is not over.
+   *
    * @generated from field: google.protobuf.Timestamp finished_at = 6;
    */
   finishedAt?: Timestamp | undefined;

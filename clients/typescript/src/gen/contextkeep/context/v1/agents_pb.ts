@@ -208,6 +208,8 @@ export const AgentCallersSchema: GenMessage<AgentCallers> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 4);
 
 /**
+ * An agent that can be asked for. Where it says nothing, its template does, and then the tenant.
+ *
  * @generated from message contextkeep.context.v1.Agent
  */
 export type Agent = Message<"contextkeep.context.v1.Agent"> & {
@@ -281,6 +283,8 @@ export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_agents, 5);
 
 /**
+ * What many agents have in common.
+ *
  * @generated from message contextkeep.context.v1.AgentTemplate
  */
 export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
@@ -295,6 +299,8 @@ export type AgentTemplate = Message<"contextkeep.context.v1.AgentTemplate"> & {
   displayName: string;
 
   /**
+   * Below which nodes files are.
+   *
    * @generated from field: repeated string node_ids = 3;
    */
   nodeIds: string[];

@@ -65,6 +65,8 @@ export const WatchWindowRequestSchema: GenMessage<WatchWindowRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 0);
 
 /**
+ * A change of a window: one of the first three fields.
+ *
  * @generated from message contextkeep.context.v1.WatchWindowResponse
  */
 export type WatchWindowResponse = Message<"contextkeep.context.v1.WatchWindowResponse"> & {
@@ -118,6 +120,8 @@ export const WatchWindowResponseSchema: GenMessage<WatchWindowResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 1);
 
 /**
+ * What a model is to see of a context.
+ *
  * @generated from message contextkeep.context.v1.Window
  */
 export type Window = Message<"contextkeep.context.v1.Window"> & {
@@ -165,6 +169,8 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   tokenLimit: number;
 
   /**
+   * Empty in lists, like `tools_json`.
+   *
    * @generated from field: string system_prompt = 8;
    */
   systemPrompt: string;
@@ -202,6 +208,8 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   stepCount: number;
 
   /**
+   * Steps for which summaries stand.
+   *
    * @generated from field: int32 left_out_count = 14;
    */
   leftOutCount: number;
@@ -709,6 +717,8 @@ export type CompressionProfile = Message<"contextkeep.context.v1.CompressionProf
   createdBy: string;
 
   /**
+   * When the version was made. Unset: the profile comes with the service.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
@@ -860,6 +870,8 @@ export const SetLearningRequestSchema: GenMessage<SetLearningRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 12);
 
 /**
+ * What is known of a profile and an app.
+ *
  * @generated from message contextkeep.context.v1.SetLearningResponse
  */
 export type SetLearningResponse = Message<"contextkeep.context.v1.SetLearningResponse"> & {
@@ -876,6 +888,8 @@ export type SetLearningResponse = Message<"contextkeep.context.v1.SetLearningRes
   appId: string;
 
   /**
+   * Nothing more is counted and learned.
+   *
    * @generated from field: bool is_frozen = 3;
    */
   isFrozen: boolean;
@@ -1685,6 +1699,8 @@ export const PackOmissionsSchema: GenMessage<PackOmissions> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 37);
 
 /**
+ * What a model is to see now.
+ *
  * @generated from message contextkeep.context.v1.PackResponse
  */
 export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
@@ -1728,6 +1744,8 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   stepCount: number;
 
   /**
+   * What is seen in excerpts only; `refs` are of its messages.
+   *
    * @generated from field: contextkeep.context.v1.PackOmissions omitted = 7;
    */
   omitted?: PackOmissions | undefined;
@@ -1874,6 +1892,8 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   reason: string;
 
   /**
+   * Unset: the fold is not done.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 3;
    */
   createdAt?: Timestamp | undefined;
@@ -1917,6 +1937,8 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   maskedSteps: number[];
 
   /**
+   * Steps that are in summaries since.
+   *
    * @generated from field: int32 merged_step_count = 10;
    */
   mergedStepCount: number;
@@ -2327,6 +2349,8 @@ export const ReportResponseResponseSchema: GenMessage<ReportResponseResponse> = 
   messageDesc(file_contextkeep_context_v1_context_windows, 48);
 
 /**
+ * What a rollback did.
+ *
  * @generated from message contextkeep.context.v1.RollbackResponse
  */
 export type RollbackResponse = Message<"contextkeep.context.v1.RollbackResponse"> & {
@@ -2686,6 +2710,8 @@ export const MergeWindowRequestSchema: GenMessage<MergeWindowRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 59);
 
 /**
+ * What came back of a fork: a message where it was forked.
+ *
  * @generated from message contextkeep.context.v1.MergeWindowResponse
  */
 export type MergeWindowResponse = Message<"contextkeep.context.v1.MergeWindowResponse"> & {
@@ -2773,6 +2799,8 @@ export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 61);
 
 /**
+ * What a ref names: the bytes of a part or a passage, or messages.
+ *
  * @generated from message contextkeep.context.v1.ExpandResponse
  */
 export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & {
@@ -2891,6 +2919,8 @@ export const SearchWindowResponseSchema: GenMessage<SearchWindowResponse> = /*@_
   messageDesc(file_contextkeep_context_v1_context_windows, 64);
 
 /**
+ * A passage of a window's log, with its steps. 0: the window has not read it.
+ *
  * @generated from message contextkeep.context.v1.WindowHit
  */
 export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
@@ -2927,6 +2957,8 @@ export const WindowHitSchema: GenMessage<WindowHit> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 65);
 
 /**
+ * A part of what a window shows.
+ *
  * @generated from message contextkeep.context.v1.PackPart
  */
 export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
@@ -2975,6 +3007,8 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
   method: string;
 
   /**
+   * Of a summary that a model wrote: "accepted", or why it is not used. Empty: no model was asked.
+   *
    * @generated from field: string verdict = 8;
    */
   verdict: string;
@@ -3354,6 +3388,8 @@ export const EstimateCostRequestSchema: GenMessage<EstimateCostRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 76);
 
 /**
+ * What a window's next packs cost.
+ *
  * @generated from message contextkeep.context.v1.EstimateCostResponse
  */
 export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostResponse"> & {
@@ -3440,6 +3476,8 @@ export const WindowStatsRequestSchema: GenMessage<WindowStatsRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 78);
 
 /**
+ * A window in numbers.
+ *
  * @generated from message contextkeep.context.v1.WindowStatsResponse
  */
 export type WindowStatsResponse = Message<"contextkeep.context.v1.WindowStatsResponse"> & {
@@ -3534,6 +3572,8 @@ export const WindowStatsResponseSchema: GenMessage<WindowStatsResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 79);
 
 /**
+ * What a zone of a window shows of the log.
+ *
  * @generated from message contextkeep.context.v1.LevelStats
  */
 export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
@@ -3545,6 +3585,8 @@ export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
   zone: string;
 
   /**
+   * Steps that the zone stands for, and their tokens in the log.
+   *
    * @generated from field: int32 step_count = 2;
    */
   stepCount: number;
@@ -3557,6 +3599,8 @@ export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
   logTokens: bigint;
 
   /**
+   * Tokens that the zone shows, and how many times fewer that is.
+   *
    * @generated from field: int32 tokens = 4;
    */
   tokens: number;
@@ -3724,11 +3768,15 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   count: number;
 
   /**
+   * Of a tool.
+   *
    * @generated from field: int32 failure_count = 9;
    */
   failureCount: number;
 
   /**
+   * The newest step that has it.
+   *
    * @generated from field: int32 last_step = 10;
    */
   lastStep: number;

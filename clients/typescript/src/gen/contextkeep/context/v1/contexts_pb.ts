@@ -1793,6 +1793,8 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   role: string;
 
   /**
+   * The speaker, where several share a role.
+   *
    * @generated from field: string name = 6;
    */
   name: string;
@@ -2676,6 +2678,8 @@ export const SyncHistoryRequestSchema: GenMessage<SyncHistoryRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_contexts, 60);
 
 /**
+ * What a context got of a history.
+ *
  * @generated from message contextkeep.context.v1.SyncHistoryResponse
  */
 export type SyncHistoryResponse = Message<"contextkeep.context.v1.SyncHistoryResponse"> & {
@@ -2687,6 +2691,8 @@ export type SyncHistoryResponse = Message<"contextkeep.context.v1.SyncHistoryRes
   contextId: string;
 
   /**
+   * The call began the context.
+   *
    * @generated from field: bool created = 2;
    */
   created: boolean;
@@ -2697,6 +2703,8 @@ export type SyncHistoryResponse = Message<"contextkeep.context.v1.SyncHistoryRes
   appendedCount: bigint;
 
   /**
+   * Messages of nodes that changed.
+   *
    * @generated from field: int64 retracted_count = 4;
    */
   retractedCount: bigint;

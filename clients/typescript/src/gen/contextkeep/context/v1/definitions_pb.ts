@@ -288,6 +288,8 @@ export const DefinitionSchema: GenMessage<Definition> = /*@__PURE__*/
  */
 export type CompiledPage = Message<"contextkeep.context.v1.CompiledPage"> & {
   /**
+   * Empty: the page is not stored.
+   *
    * @generated from field: string page_id = 1;
    */
   pageId: string;
@@ -846,6 +848,8 @@ export const TestDefinitionRequestSchema: GenMessage<TestDefinitionRequest> = /*
   messageDesc(file_contextkeep_context_v1_definitions, 18);
 
 /**
+ * What rules make of a node.
+ *
  * @generated from message contextkeep.context.v1.TestDefinitionResponse
  */
 export type TestDefinitionResponse = Message<"contextkeep.context.v1.TestDefinitionResponse"> & {
@@ -903,6 +907,8 @@ export const CompilePagesRequestSchema: GenMessage<CompilePagesRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_definitions, 20);
 
 /**
+ * How far a compile is. What it counts is stored.
+ *
  * @generated from message contextkeep.context.v1.CompilePagesResponse
  */
 export type CompilePagesResponse = Message<"contextkeep.context.v1.CompilePagesResponse"> & {

@@ -178,6 +178,8 @@ export const PlanErasureRequestSchema: GenMessage<PlanErasureRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_erasures, 3);
 
 /**
+ * What there is of a subject, which holds forbid to erase it, and what no erasure finds.
+ *
  * @generated from message contextkeep.context.v1.PlanErasureResponse
  */
 export type PlanErasureResponse = Message<"contextkeep.context.v1.PlanErasureResponse"> & {

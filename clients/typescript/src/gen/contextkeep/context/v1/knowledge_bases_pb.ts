@@ -104,6 +104,8 @@ export const BedrockKnowledgeBaseSchema: GenMessage<BedrockKnowledgeBase> = /*@_
   messageDesc(file_contextkeep_context_v1_knowledge_bases, 1);
 
 /**
+ * Documents that are found together.
+ *
  * @generated from message contextkeep.context.v1.KnowledgeBase
  */
 export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
@@ -113,6 +115,8 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   knowledgeBaseId: string;
 
   /**
+   * What agents name it by.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -123,6 +127,8 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   description: string;
 
   /**
+   * It is asked for every agent; otherwise only for those that name it.
+   *
    * @generated from field: bool is_of_tenant = 4;
    */
   isOfTenant: boolean;
@@ -278,6 +284,8 @@ export const DocumentInputSchema: GenMessage<DocumentInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_knowledge_bases, 4);
 
 /**
+ * A document of a knowledge base, without its text.
+ *
  * @generated from message contextkeep.context.v1.Document
  */
 export type Document = Message<"contextkeep.context.v1.Document"> & {
@@ -316,6 +324,8 @@ export type Document = Message<"contextkeep.context.v1.Document"> & {
   sizeBytes: bigint;
 
   /**
+   * The record that it follows.
+   *
    * @generated from field: string working_memory_id = 7;
    */
   workingMemoryId: string;

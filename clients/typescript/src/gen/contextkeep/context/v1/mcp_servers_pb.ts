@@ -78,6 +78,8 @@ export type McpServer = Message<"contextkeep.context.v1.McpServer"> & {
   url: string;
 
   /**
+   * None of its tools runs.
+   *
    * @generated from field: bool disabled = 4;
    */
   disabled: boolean;
@@ -227,6 +229,8 @@ export type McpTool = Message<"contextkeep.context.v1.McpTool"> & {
   approvedBy: string;
 
   /**
+   * Unset: it is not approved.
+   *
    * @generated from field: google.protobuf.Timestamp approved_at = 16;
    */
   approvedAt?: Timestamp | undefined;

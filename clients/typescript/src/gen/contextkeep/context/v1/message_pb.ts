@@ -276,6 +276,8 @@ export type Reasoning = Message<"contextkeep.context.v1.Reasoning"> & {
   data: Uint8Array;
 
   /**
+   * The block if it is JSON, byte for byte.
+   *
    * @generated from field: string data_json = 3;
    */
   dataJson: string;

@@ -29,6 +29,8 @@ export const GetRecentCallsRequestSchema: GenMessage<GetRecentCallsRequest> = /*
   messageDesc(file_contextkeep_context_v1_observing, 0);
 
 /**
+ * The calls of your tenant to a process, of the last hour.
+ *
  * @generated from message contextkeep.context.v1.GetRecentCallsResponse
  */
 export type GetRecentCallsResponse = Message<"contextkeep.context.v1.GetRecentCallsResponse"> & {

@@ -93,6 +93,8 @@ export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {
   instructions: string;
 
   /**
+   * Its folder. Empty: it has none.
+   *
    * @generated from field: repeated string node_ids = 4;
    */
   nodeIds: string[];
@@ -103,6 +105,8 @@ export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {
   stepsMax: number;
 
   /**
+   * It is asked where a question selects no provider.
+   *
    * @generated from field: bool is_default = 6;
    */
   isDefault: boolean;

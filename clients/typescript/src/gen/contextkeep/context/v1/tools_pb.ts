@@ -183,6 +183,8 @@ export const ListResourcesResponseSchema: GenMessage<ListResourcesResponse> = /*
   messageDesc(file_contextkeep_context_v1_tools, 4);
 
 /**
+ * A record of an entity, as the Model Context Protocol names it.
+ *
  * @generated from message contextkeep.context.v1.Resource
  */
 export type Resource = Message<"contextkeep.context.v1.Resource"> & {

@@ -156,6 +156,8 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   agentId: string;
 
   /**
+   * Unset: never.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 25;
    */
   expiresAt?: Timestamp | undefined;
@@ -1991,6 +1993,8 @@ export const ListBlobsResponseSchema: GenMessage<ListBlobsResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_working_memory, 50);
 
 /**
+ * A blob of an entity.
+ *
  * @generated from message contextkeep.context.v1.BlobEntry
  */
 export type BlobEntry = Message<"contextkeep.context.v1.BlobEntry"> & {

@@ -1,0 +1,39 @@
+// Made from contextkeep/context/v1/specialists.proto by `make proto`.
+
+import type * as pb from "../gen/contextkeep/context/v1/specialists_pb.js";
+import { timeText } from "../times.js";
+
+export interface Specialist {
+  specialistId: string;
+  displayName: string;
+  instructions: string;
+  /** Its folder. Empty: it has none. */
+  nodeIds: string[];
+  stepsMax: number;
+  /** It is asked where a question selects no provider. */
+  isDefault: boolean;
+  /** Of context query, family `sub-agent`. */
+  providerId: string;
+  /** Counts how often it was put, from 1. */
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  /** Who put it last. */
+  updatedBy: string;
+}
+
+export function specialistOf(message: pb.Specialist): Specialist {
+  return {
+    specialistId: message.specialistId,
+    displayName: message.displayName,
+    instructions: message.instructions,
+    nodeIds: message.nodeIds,
+    stepsMax: message.stepsMax,
+    isDefault: message.isDefault,
+    providerId: message.providerId,
+    version: message.version,
+    createdAt: timeText(message.createdAt),
+    updatedAt: timeText(message.updatedAt),
+    updatedBy: message.updatedBy,
+  };
+}

@@ -1,0 +1,187 @@
+"""Which messages are values of the TypeScript client, and in what they differ from the rules of `typescript_values`.
+
+Messages that are in another value need no row. A message of the Entity Service begins with "entity.".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hand:
+    """What a module of the client has by hand."""
+
+    type: str
+    module: str
+    function: str  # from the message to the type
+    imports_type: bool = False  # the type is the module's, too
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """How a message differs from the rules. Its fields are named as in the proto."""
+
+    name: str = ""  # else the message's
+    names: Mapping[str, str] = field(default_factory=dict)  # of fields
+    without: Set[str] = frozenset()
+    exact: Set[str] = frozenset()  # JSON texts that stay texts, and 64-bit numbers that are `bigint`
+    any_json: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # JSON that need be no object: type and empty value
+    always: Set[str] = frozenset()  # messages that are never absent
+    flat: str = ""  # a message with the fields of which the value has them itself
+    hands: Mapping[str, Hand] = field(default_factory=dict)  # fields
+    more: Mapping[str, Hand] = field(default_factory=dict)  # fields that the message does not have
+
+
+# Lists of two fields that are a record: its key and its value.
+PAIRS = {
+    "BreakCount": ("reason", "count"),
+    "DocumentCount": ("state", "count"),
+    "ErasureCount": ("kind", "count"),
+}
+
+BY_HAND = {
+    "DefinitionRules": Hand(type="DefinitionRules", module="definitions", function="rulesOf", imports_type=True),
+    "MappingRules": Hand(type="MappingRules", module="history", function="rulesOf", imports_type=True),
+    "Part": Hand(type="Part", module="history", function="partOf", imports_type=True),
+    "ProviderSetting": Hand(type="ProviderSetting", module="query", function="settingOf", imports_type=True),
+    "Task": Hand(type="Task", module="tasks", function="taskOf", imports_type=True),
+}
+
+VALUES = {
+    "AdministrativeCall": Value(),
+    "Agent": Value(flat="policy"),
+    "AgentTemplate": Value(flat="policy"),
+    "AnsweredProvider": Value(always={"status"}),
+    "ApiKey": Value(),
+    "Artifact": Value(),
+    "AssembledNode": Value(),
+    "BackgroundWork": Value(),
+    "BedrockKnowledgeBase": Value(name="BedrockBase"),
+    "BlobEntry": Value(),
+    "ChatMessage": Value(),
+    "Checkpoint": Value(exact={"last_seq"}),
+    "CompareSourceTestsResponse": Value(name="ComparedTests"),
+    "CompilePagesResponse": Value(name="CompileProgress"),
+    "CompressionProfile": Value(),
+    "ConsolidateMemoriesResponse": Value(name="Consolidation"),
+    "Context": Value(),
+    "ContextProvider": Value(),
+    "CreateKeyResponse": Value(name="CreatedKey"),
+    "Definition": Value(always={"rules"}),
+    "Document": Value(),
+    "Erasure": Value(),
+    "EstimateCostResponse": Value(name="CostEstimate", always={"warm", "cold", "fold", "ahead", "sliding"}),
+    "Evaluation": Value(any_json={"value_json": ("unknown", "undefined")}),
+    "ExplainPackResponse": Value(name="ExplainedPack", always={"tokens_by_zone"}),
+    "ExpandResponse": Value(name="Original"),
+    "ExpandedRef": Value(hands={"scope": Hand(type="string", module="query", function="expandedScopeOf")}),
+    "FoldReceipt": Value(exact={"last_seq", "prepared_last_seq"}),
+    "GetCallerResponse": Value(name="Caller"),
+    "GetChatHistoryResponse": Value(name="FormattedHistory", names={"formatted_json": "body"}, without={"messages"}),
+    "GetContextResponse": Value(name="ContextHistory", always={"context"}),
+    "GetQueryPolicyResponse": Value(name="QueryPolicy"),
+    "GetRecentCallsResponse": Value(name="RecentCalls"),
+    "GetTaskResponse": Value(name="TaskHistory", names={"history": "messages"}, always={"task"}),
+    "GetUsageResponse": Value(name="Usage", always={"limits"}),
+    "GivenMessage": Value(always={"message"}),
+    "HistoryEvent": Value(),
+    "Hold": Value(),
+    "IssueContextKeyResponse": Value(name="ContextKey"),
+    "Job": Value(),
+    "KnowledgeBase": Value(),
+    "LearnedCount": Value(exact={"seen", "asked"}),
+    "LevelStats": Value(exact={"log_tokens"}),
+    "ManifestEntity": Value(),
+    "Mapping": Value(always={"rules"}),
+    "McpServer": Value(),
+    "McpTool": Value(exact={"input_schema_json", "arguments_json"}),
+    "Memory": Value(),
+    "MemoryExperience": Value(name="Experience"),
+    "MergeWindowResponse": Value(name="Merged"),
+    "NodeTrial": Value(),
+    "PackCost": Value(exact={"read_tokens", "written_tokens"}),
+    "PackResponse": Value(
+        name="Pack",
+        exact={"messages_json", "last_seq"},
+        without={"offset_bytes"},
+        always={"tokens_by_zone", "omitted"},
+        more={
+            "body": Hand(
+                type="JsonObject",
+                module="windows",
+                function="bodyOf",
+                comment="What goes into the request: `messages`, and for Anthropic `system`; for Gemini `contents`; "
+                "for Responses `input`; and `tools`.",
+            )
+        },
+    ),
+    "Page": Value(name="WikiPage"),
+    "PageVersion": Value(),
+    "PlanErasureResponse": Value(name="ErasurePlan"),
+    "ProviderPolicy": Value(always={"setting"}),
+    "QueryContextResponse": Value(name="QueriedContext", without={"asked"}),
+    "Reasoning": Value(exact={"data_json"}),
+    "Recalled": Value(always={"by_meaning"}),
+    "RecalledMemory": Value(always={"memory"}),
+    "RecordUsageResponse": Value(name="Calibrated"),
+    "ReflectMemoriesResponse": Value(name="Reflection"),
+    "Resource": Value(),
+    "RollbackResponse": Value(name="RolledBack", exact={"left_out_message_count"}, always={"receipt"}),
+    "SearchHit": Value(always={"record"}),
+    "SetLearningResponse": Value(name="Learning"),
+    "SourceTest": Value(
+        names={"question": "query"},
+        hands={"question": Hand(type="string", module="query", function="testQueryOf")},
+    ),
+    "Specialist": Value(),
+    "StreamQueryContextResponse": Value(name="QueryEvent"),
+    "SubjectErasure": Value(),
+    "SyncHistoryResponse": Value(name="SyncedHistory"),
+    "Tenant": Value(always={"limits"}, without={"database", "is_away"}),
+    "TestDefinitionResponse": Value(name="TriedDefinition"),
+    "Tool": Value(),
+    "Upload": Value(),
+    "WMRecord": Value(
+        exact={"content_json"},
+        more={
+            "content": Hand(
+                type="unknown",
+                module="records",
+                function="contentOf",
+                comment="Inline content: JSON parsed, text as it is; undefined: there is none, or a list left it out.",
+            )
+        },
+    ),
+    "WMRecordAction": Value(name="RecordAction"),
+    "WatchContextResponse": Value(name="ContextEvent"),
+    "WatchWindowResponse": Value(name="WindowEvent"),
+    "Window": Value(
+        exact={"reached_seq"},
+        any_json={"tools_json": ("unknown[]", "[]")},
+        always={"config"},
+        hands={"format": Hand(type="string", module="windows", function="formatOf")},
+    ),
+    "WindowFork": Value(),
+    "WindowHit": Value(always={"item"}),
+    "WindowStatsResponse": Value(
+        name="WindowStats", exact={"log_tokens"}, always={"tokens_by_zone", "predicted", "usage"}
+    ),
+    "WindowUsage": Value(
+        exact={
+            "call_count",
+            "pack_tokens",
+            "input_tokens",
+            "cached_tokens",
+            "cache_write_tokens",
+            "output_tokens",
+        }
+    ),
+    "entity.Edge": Value(),
+    "entity.Node": Value(),
+    "entity.Owned": Value(name="OwnedNodes"),
+}
