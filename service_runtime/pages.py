@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
 
 from contextkeep.errors import InvalidArgument, InvalidPageToken
+
+_R = TypeVar("_R")
 
 PAGE_SIZE_DEFAULT = 100
 PAGE_SIZE_MAX = 1000
@@ -94,6 +96,34 @@ def decode_id(query: Sequence[object], token: str) -> UUID | None:
         return UUID(key[0]) if key else None
     except (AttributeError, TypeError, ValueError):
         raise InvalidPageToken("page_token is malformed", field="page_token") from None
+
+
+def decode_texts(query: Sequence[object], token: str, *, parts: int) -> list[str]:
+    """Return the key in `token` of a query whose keys are texts; empty ones for the first page; see `decode_token`.
+
+    Raises:
+        InvalidPageToken: it is malformed or belongs to another query.
+    """
+    key = decode_token(query, token, parts=parts)
+    if key is None:
+        return [""] * parts
+    if not all(isinstance(text, str) and "\0" not in text for text in key):
+        raise InvalidPageToken("page_token is malformed", field="page_token")
+    return key
+
+
+def cut(
+    query: Sequence[object], rows: Sequence[_R], count: int, *, key: Callable[[_R], Sequence[object]]
+) -> tuple[list[_R], str]:
+    """Return the rows of a page, and the token of the next one; empty at the end.
+
+    Args:
+        query: As in `encode_token`.
+        rows: Of the page, and one more if there is one.
+        count: How many the page may have.
+        key: Returns the key of a row.
+    """
+    return list(rows[:count]), encode_token(query, key(rows[count - 1])) if len(rows) > count else ""
 
 
 def is_place(created_at_us: object, seq: object) -> bool:

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
@@ -26,6 +26,8 @@ from service_runtime.calls import current_call
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.postgres import Across, Row, Tenant, Transaction
+
+_T = TypeVar("_T")
 
 KEPT = timedelta(hours=24)
 SWEPT_ROWS = 5_000  # of one statement
@@ -175,6 +177,35 @@ class Requests:
             ))
             RETURNING true
         """  # noqa: S608
+
+    def once(
+        self,
+        request: Request | None,
+        work: Callable[[Transaction], Awaitable[_T]],
+        *,
+        about_id: UUID | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> Callable[[Transaction], Awaitable[_T]]:
+        """Return a write of one transaction that happens once: a repeat is answered as the first, and writes nothing.
+
+        It raises the errors of `claim`, too.
+
+        Args:
+            request: Its id, with a `response`; None: the caller gave none, and a repeat writes again.
+            work: Writes, and returns what the response is rendered of.
+            about_id: See `answer`.
+            known: See `answer`.
+        """
+        if request is None:
+            return work
+
+        async def run(transaction: Transaction) -> _T:
+            await self.claim(transaction, request)
+            done = await work(transaction)
+            await self.answer(transaction, request, done, about_id=about_id, known=known)
+            return done
+
+        return run
 
     async def claim(self, transaction: Transaction, request: Request) -> Any:
         """Claim the id for this transaction, or return the answer that was given to it before.

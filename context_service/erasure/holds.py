@@ -117,8 +117,6 @@ class Holds:
         }
 
         async def work(transaction: Transaction) -> Hold:
-            if request:
-                await self._requests.claim(transaction, request)
             await transaction.query(_COUNTING, (transaction.tenant_id,))
             (counted,) = await transaction.query(_COUNT, (transaction.tenant_id,))
             if counted.holds >= HOLDS_MAX:
@@ -129,12 +127,9 @@ class Holds:
                     value=counted.holds + 1,
                 )
             (row,) = await transaction.query(_PUT, named)
-            hold = _hold(row)
-            if request:
-                await self._requests.answer(transaction, request, hold)
-            return hold
+            return _hold(row)
 
-        return await door.transaction(work)
+        return await door.transaction(self._requests.once(request, work))
 
     async def release(self, hold_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Take a hold away.
@@ -147,14 +142,10 @@ class Holds:
         check_unbound(principal)
 
         async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
             if not await transaction.query(_DELETE, (transaction.tenant_id, hold_id)):
                 raise HoldNotFound("there is no such hold", hold_id=hold_id)
-            if request:
-                await self._requests.answer(transaction, request)
 
-        await self._database.of(principal).transaction(work)
+        await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Hold], str]:
         """Return a page of holds, the newest first, and the token of the next one.
@@ -170,8 +161,7 @@ class Holds:
         door = self._database.of(principal)
         named = {"tenant_id": door.tenant_id, "before_id": before_id or _LAST_ID, "count": count + 1}
         rows = await door.query(_LIST, named)
-        token = pages.encode_token(query, (rows[count - 1].hold_id,)) if len(rows) > count else ""
-        return [_hold(row) for row in rows[:count]], token
+        return pages.cut(query, [_hold(row) for row in rows], count, key=lambda hold: (hold.hold_id,))
 
 
 async def against(door: Tenant, subject: str) -> Sequence[Hold]:

@@ -13,15 +13,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from context_service.knowledge.agent_rows import AgentRows
+import orjson
+
+from context_service.catalog import Catalog, check_unbound
+from context_service.knowledge.agent_rows import agents_of, is_in_use, lock_template
 from contextkeep.errors import (
     AgentNotFound,
     AgentTemplateInUse,
     AgentTemplateNotFound,
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
-    PermissionDenied,
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -93,11 +94,20 @@ class Agents:
     """
 
     def __init__(self, database: Database, *, requests: Requests, is_template: bool = False) -> None:
-        self._database = database
-        self._requests = requests
         self._is_template = is_template
-        self._rows = AgentRows(database, is_template=is_template)
-        self.changes = 0  # by this process, so that what it remembers of them can be told from what is now
+        self._catalog = Catalog(
+            database,
+            agents_of(is_template=is_template),
+            requests=requests,
+            of_row=_agent,
+            not_found=self._not_found,
+            check_count=self._check_agents,
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
 
     async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
         """Write an agent as it is said, whether there was one or not.
@@ -109,44 +119,25 @@ class Agents:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "agents")
         self._check(said)
 
-        async def work(transaction: Transaction) -> Agent:
-            if request:
-                await self._requests.claim(transaction, request)
-            if said.template_id and not await self._rows.lock_template(transaction, said.template_id):
-                raise _no_template(said.template_id, field=self._field("template_id"))
-            row, count = await self._rows.put(
-                transaction,
-                said.agent_id,
-                template_id=said.template_id,
-                callers=None if said.callers is None else _callers_json(said.callers),
-                body=_body(said),
-                by=principal.subject,
-            )
-            self._check_count(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
-            agent = Agent(
-                said=said,
-                template=None,
-                version=row.version,
-                created_at=row.created_at,
-                updated_at=row.updated_at,
-                updated_by=row.updated_by,
-            )
-            if request:
-                await self._requests.answer(transaction, request, agent)
-            return agent
+        values = {
+            "template_id": said.template_id,
+            "callers": None if said.callers is None else _json(_callers_json(said.callers)),
+            "body": _json(_body(said)),
+        }
 
-        try:
-            return await self._database.of(principal).transaction(work)
-        finally:  # of a commit that nobody heard of, too
-            self.changes += 1
+        async def work(transaction: Transaction) -> Agent:
+            if said.template_id and not await lock_template(transaction, said.template_id):
+                raise _no_template(said.template_id, field=self._field("template_id"))
+            return await self._catalog.put_in(transaction, said.agent_id, values, by=principal.subject)
+
+        return await self._catalog.write(work, principal=principal, request=request)
 
     async def find(self, agent_id: str, *, principal: Principal) -> Agent | None:
         """Return an agent, and its template; None: there is none that the caller may name."""
-        row = await self._rows.read(principal, agent_id)
-        return _agent(row, template_body=row.template_body) if row else None
+        return await self._catalog.find(agent_id, principal=principal)
 
     async def get(self, agent_id: str, *, principal: Principal) -> Agent:
         """Return an agent.
@@ -156,10 +147,7 @@ class Agents:
             AgentNotFound, AgentTemplateNotFound: there is none that the caller may name.
         """
         self._check_id(agent_id)
-        agent = await self.find(agent_id, principal=principal)
-        if agent is None:
-            raise self._not_found(agent_id)
-        return agent
+        return await self._catalog.get(agent_id, principal=principal)
 
     async def page(
         self, page: pages.PageRequest, *, template_id: str = "", principal: Principal
@@ -171,14 +159,8 @@ class Agents:
         """
         check_text("template_id", template_id, chars_max=ID_CHARS_MAX)
         query = ("ListAgents", principal.tenant_id, self._is_template, template_id)
-        key = pages.decode_token(query, page.token, parts=1)
-        after = key[0] if key else ""
-        if not isinstance(after, str) or "\0" in after:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
-        count = pages.page_size(page.size)
-        rows = await self._rows.names(principal, template_id=template_id, after=after, count=count + 1)
-        token = pages.encode_token(query, (rows[count - 1].agent_id,)) if len(rows) > count else ""
-        return [_agent(row) for row in rows[:count]], token
+        listed = {"template_id": template_id}
+        return await self._catalog.page(page, query=query, principal=principal, listed=listed)
 
     async def delete(self, agent_id: str, *, principal: Principal, request: Request | None) -> None:
         """Remove an agent, or a template that no agent has.
@@ -190,25 +172,17 @@ class Agents:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "agents")
         self._check_id(agent_id)
 
         async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
             if self._is_template:
-                await self._rows.lock_template(transaction, agent_id)
-                if await self._rows.is_in_use(transaction, agent_id):
+                await lock_template(transaction, agent_id)
+                if await is_in_use(transaction, agent_id):
                     raise AgentTemplateInUse("agents have the template", template_id=agent_id)
-            if not await self._rows.delete(transaction, agent_id):
-                raise self._not_found(agent_id)
-            if request:
-                await self._requests.answer(transaction, request)
+            await self._catalog.delete_in(transaction, agent_id)
 
-        try:
-            await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        await self._catalog.write(work, principal=principal, request=request)
 
     @property
     def _what(self) -> str:
@@ -219,6 +193,9 @@ class Agents:
 
     def _not_found(self, agent_id: str) -> AgentNotFound | AgentTemplateNotFound:
         return _no_template(agent_id) if self._is_template else no_agent(agent_id)
+
+    def _check_agents(self, count: int) -> None:
+        self._check_count(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
 
     def _check_id(self, agent_id: str) -> None:
         check_text(f"{self._what}_id", agent_id, chars_max=ID_CHARS_MAX, required=True)
@@ -259,12 +236,6 @@ def no_agent(agent_id: str) -> AgentNotFound:
     return AgentNotFound("there is no such agent", agent_id=agent_id)
 
 
-def _check_bounds(principal: Principal) -> None:
-    """Refuse a key with bounds to write what holds for the tenant: a delete would say that there is nothing."""
-    if principal.bounds:
-        raise PermissionDenied("the key is bound, and agents are the tenant's")
-
-
 def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
     return AgentTemplateNotFound("there is no such template", field=field, template_id=template_id)
 
@@ -279,6 +250,10 @@ def _body(said: AgentInput) -> dict[str, Any]:
         if names is not None:
             body[which] = {"ids": names.ids, "families": names.families}
     return body
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(value).decode()
 
 
 def _callers_json(callers: Callers) -> dict[str, tuple[str, ...]]:
@@ -304,13 +279,11 @@ def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: 
     )
 
 
-def _agent(row: Row, *, template_body: Mapping[str, Any] | None = None) -> Agent:
-    template = None
-    if template_body is not None:
-        template = _said(row.template_id, template_body, template_id="", callers=None)
+def _agent(row: Row) -> Agent:
+    template_body = getattr(row, "template_body", None)  # of one agent; a page is read without its templates
     return Agent(
         said=_said(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
-        template=template,
+        template=_said(row.template_id, template_body, template_id="", callers=None) if template_body else None,
         version=row.version,
         created_at=row.created_at,
         updated_at=row.updated_at,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from context_service.catalog import check_unbound
 from context_service.graph import EntityGraph
 from context_service.history.compiling import CompilePool
 from context_service.history.limits import HistoryLimits
@@ -33,7 +34,6 @@ from contextkeep.errors import (
     InvalidArgument,
     InvalidPageToken,
     NodeNotFound,
-    PermissionDenied,
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -81,13 +81,11 @@ class Definitions:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_unbound(principal)
+        check_unbound(principal, "definitions")
         check_name(name)
         await self.compiled(rules, principal=principal)
 
         async def work(transaction: Transaction) -> Definition:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             newest = await self._rows.newest(transaction, name)
             if newest and newest.rules == rules and newest.state is not DefinitionState.RETIRED:
@@ -96,11 +94,9 @@ class Definitions:
                 version = newest.version + 1 if newest else 1
                 put, count = await self._rows.put(transaction, name, rules, version=version, by=principal.subject)
                 at_most("definitions", count, DEFINITIONS_MAX)
-            if request:
-                await self._requests.answer(transaction, request, put)
             return put
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def approve(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
         """Have pages made by a version.
@@ -112,7 +108,7 @@ class Definitions:
             Unavailable: the Entity Service does not answer.
             RequestIdReused: see the contract.
         """
-        _check_unbound(principal)
+        check_unbound(principal, "definitions")
         check_name(name)
         _check_version(version, required=True)
         await self.get(name, version, principal=principal)
@@ -120,17 +116,13 @@ class Definitions:
         await self._graph.start_changes()
 
         async def work(transaction: Transaction) -> Definition:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             approved = await self._rows.approve(transaction, name, version, by=principal.subject)
             if approved is None:
                 raise no_definition(name)
-            if request:
-                await self._requests.answer(transaction, request, approved)
             return approved
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def retire(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
         """End a version; 0: the one that is approved.
@@ -140,22 +132,18 @@ class Definitions:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_unbound(principal)
+        check_unbound(principal, "definitions")
         check_name(name)
         _check_version(version)
 
         async def work(transaction: Transaction) -> Definition:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction)
             retired = await self._rows.retire(transaction, name, version)
             if retired is None:
                 raise no_definition(name)
-            if request:
-                await self._requests.answer(transaction, request, retired)
             return retired
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def get(self, name: str, version: int, *, principal: Principal) -> Definition:
         """Return a version; 0: the one that is approved, else the newest.
@@ -184,8 +172,7 @@ class Definitions:
         after = _place(key) if key else ("", 0)
         count = pages.page_size(page.size)
         found = await self._rows.page(principal, states, after=after, count=count + 1)
-        last = found[count - 1] if len(found) > count else None
-        return found[:count], pages.encode_token(query, (last.name, last.version)) if last else ""
+        return pages.cut(query, found, count, key=lambda listed: (listed.name, listed.version))
 
     async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> Made:
         """Return the page that rules make of a node, which is kept nowhere.
@@ -219,11 +206,6 @@ class Definitions:
 def no_definition(name: str) -> DefinitionNotFound:
     """Return the one answer about what is not there, is another's, or is not approved."""
     return DefinitionNotFound("there is no such definition, or not this version of it", definition_name=name)
-
-
-def _check_unbound(principal: Principal) -> None:
-    if principal.bounds:
-        raise PermissionDenied("the key is bound, and definitions are the tenant's")
 
 
 def _check_version(version: int, *, required: bool = False) -> None:

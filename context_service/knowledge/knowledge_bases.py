@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from context_service.knowledge.base_rows import BaseRows
+from context_service.catalog import Catalog, check_unbound
+from context_service.knowledge.base_rows import BASES, BaseRows, base_of, values_of
 from context_service.knowledge.document_rows import DocumentRows
 from context_service.knowledge.knowledge_base import (
     BASE_BYTES_MAX,
@@ -66,6 +67,14 @@ class KnowledgeBases:
         self._documents = documents
         self._bedrock_ids = bedrock_ids
         self._requests = requests
+        self._catalog = Catalog(
+            database,
+            BASES,
+            requests=requests,
+            of_row=base_of,
+            not_found=_no_base,
+            check_count=lambda count: check_count("knowledge_bases", count, BASES_MAX),
+        )
 
     async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
         """Write a base as it is said, whether there was one or not.
@@ -76,7 +85,7 @@ class KnowledgeBases:
             PermissionDenied: the key is bound, or the operator has not listed what it names in Amazon Bedrock.
             RequestIdReused: see the contract.
         """
-        _check_unbound(principal)
+        check_unbound(principal, "knowledge bases")
         check_base(said)
         if said.bedrock and said.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
             raise PermissionDenied(
@@ -84,9 +93,7 @@ class KnowledgeBases:
             )
 
         async def work(transaction: Transaction) -> Base:
-            if request:
-                await self._requests.claim(transaction, request)
-            base, count = await self._rows.put(transaction, said, by=principal.subject)
+            base = await self._catalog.put_in(transaction, said.name, values_of(said), by=principal.subject)
             if base.said.walls != said.walls:
                 raise InvalidArgument(
                     "the knowledge base has other walls, and they never change", field="knowledge_base.app_id"
@@ -95,12 +102,9 @@ class KnowledgeBases:
                 raise InvalidArgument(
                     "where the documents of a knowledge base are never changes", field="knowledge_base.bedrock"
                 )
-            check_count("knowledge_bases", count, BASES_MAX)
-            if request:
-                await self._requests.answer(transaction, request, base)
             return base
 
-        return await self._database.of(principal).transaction(work)
+        return await self._catalog.write(work, principal=principal, request=request)
 
     async def get(self, name: str, *, principal: Principal) -> Base:
         """Return a base, and how far its documents are.
@@ -110,10 +114,8 @@ class KnowledgeBases:
             KnowledgeBaseNotFound: there is none that the caller may see.
         """
         check_name("name", name)
-        base = await self._rows.read(principal, name)
-        if base is None:
-            raise _no_base(name)
-        return base
+        base = await self._catalog.get(name, principal=principal)
+        return replace(base, documents=await self._rows.states(principal, base.base_id))
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Base], str]:
         """Return a page of those that the caller may see, by name, and the token of the next one.
@@ -122,14 +124,7 @@ class KnowledgeBases:
             InvalidArgument, InvalidPageToken: see the contract.
         """
         query = ("ListKnowledgeBases", principal.tenant_id)
-        key = pages.decode_token(query, page.token, parts=1)
-        after = key[0] if key else ""
-        if not isinstance(after, str) or "\0" in after:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
-        count = pages.page_size(page.size)
-        found = await self._rows.names(principal, after=after, count=count + 1)
-        token = pages.encode_token(query, (found[count - 1].said.name,)) if len(found) > count else ""
-        return found[:count], token
+        return await self._catalog.page(page, query=query, principal=principal)
 
     async def delete(self, name: str, *, principal: Principal, request: Request | None) -> None:
         """Remove a base with its documents.
@@ -139,18 +134,14 @@ class KnowledgeBases:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_unbound(principal)
+        check_unbound(principal, "knowledge bases")
         check_name("name", name)
 
         async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
-            base = await self._locked(transaction, principal, name)
+            base = await self._catalog.lock(transaction, name, principal=principal)
             await self._rows.delete(transaction, base.base_id)
-            if request:
-                await self._requests.answer(transaction, request)
 
-        await self._database.of(principal).transaction(work)
+        await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def add(self, name: str, said: DocumentInput, *, principal: Principal, request: Request | None) -> Document:
         """Add a document, which is read behind the answer.
@@ -166,9 +157,7 @@ class KnowledgeBases:
         said.check()
 
         async def work(transaction: Transaction) -> Document:
-            if request:
-                await self._requests.claim(transaction, request)
-            base = await self._locked(transaction, principal, name)
+            base = await self._catalog.lock(transaction, name, principal=principal)
             if base.said.bedrock:
                 raise InvalidArgument("the documents of this one are in Amazon Bedrock", field="knowledge_base")
             documents, size_bytes = await self._rows.counted(
@@ -178,11 +167,9 @@ class KnowledgeBases:
             check_count("size_bytes", size_bytes, BASE_BYTES_MAX)
             whole = await self._of_record(transaction, base, said)
             document = await self._documents.add(transaction, base, whole, by=principal.subject)
-            if request:
-                await self._requests.answer(transaction, request, document)
             return document
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def documents(
         self, name: str, states: Sequence[DocumentState], page: pages.PageRequest, *, principal: Principal
@@ -201,8 +188,8 @@ class KnowledgeBases:
             raise InvalidPageToken("page_token is malformed", field="page_token")
         count = pages.page_size(page.size)
         found = await self._documents.page(principal, base, states, before=before, count=count + 1)
-        token = pages.encode_token(query, (found[count - 1][0],)) if len(found) > count else ""
-        return [document for _, document in found[:count]], token
+        found, token = pages.cut(query, found, count, key=lambda placed: (placed[0],))
+        return [document for _, document in found], token
 
     async def remove(self, name: str, document_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Remove a document with all that finds it.
@@ -215,23 +202,13 @@ class KnowledgeBases:
         check_name("knowledge_base", name)
 
         async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
-            base = await self._locked(transaction, principal, name)
+            base = await self._catalog.lock(transaction, name, principal=principal)
             size_bytes = await self._documents.remove(transaction, base, document_id)
             if size_bytes is None:
                 raise DocumentNotFound("the knowledge base has no such document", document_id=document_id)
             await self._rows.counted(transaction, base.base_id, more=-1, more_bytes=-size_bytes)
-            if request:
-                await self._requests.answer(transaction, request)
 
-        await self._database.of(principal).transaction(work)
-
-    async def _locked(self, transaction: Transaction, principal: Principal, name: str) -> Base:
-        base = await self._rows.lock(transaction, principal, name)
-        if base is None:
-            raise _no_base(name)
-        return base
+        await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def _of_record(self, transaction: Transaction, base: Base, said: DocumentInput) -> DocumentInput:
         """Return a document with what its record says of itself, if it follows one."""
@@ -246,11 +223,6 @@ class KnowledgeBases:
                 field="document.working_memory_id",
             )
         return replace(said, name=said.name or record.name, content_type=record.content_type)
-
-
-def _check_unbound(principal: Principal) -> None:
-    if principal.bounds:
-        raise PermissionDenied("the key is bound, and knowledge bases are the tenant's")
 
 
 def _no_base(name: str) -> KnowledgeBaseNotFound:

@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from context_service.catalog import Table
 from context_service.knowledge.mcp_tool import Definition
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
-_SERVER = """server_id, display_name, url, is_disabled, secret IS NOT NULL AS has_secret, version, created_at,
-    updated_at, updated_by, discovered_at"""
+SERVERS = Table(
+    name="context.mcp_server",
+    key="server_id",
+    columns=("display_name", "url", "is_disabled"),
+    unread=("secret", "secret_key_id"),
+    also=("t.secret IS NOT NULL AS has_secret", "t.discovered_at"),
+    also_set="protocol = CASE WHEN t.url = EXCLUDED.url THEN t.protocol ELSE '' END",
+)
 _LOCK = """
 SELECT server_id, url, secret, protocol, version FROM context.mcp_server
 WHERE tenant_id = %s AND server_id = %s FOR UPDATE
 """
-_PUT = f"""
-INSERT INTO context.mcp_server
-    (tenant_id, server_id, display_name, url, is_disabled, secret, secret_key_id, updated_by)
-VALUES (%(tenant_id)s, %(server_id)s, %(display_name)s, %(url)s, %(is_disabled)s, %(secret)s, %(key_id)s, %(by)s)
-ON CONFLICT (tenant_id, server_id) DO UPDATE SET display_name = EXCLUDED.display_name, url = EXCLUDED.url,
-    is_disabled = EXCLUDED.is_disabled, secret = EXCLUDED.secret, secret_key_id = EXCLUDED.secret_key_id,
-    protocol = CASE WHEN context.mcp_server.url = EXCLUDED.url THEN context.mcp_server.protocol ELSE '' END,
-    updated_by = EXCLUDED.updated_by, updated_at = now(), version = context.mcp_server.version + 1
-RETURNING {_SERVER}
-"""  # noqa: S608
-_COUNT = "SELECT count(*) AS servers FROM context.mcp_server WHERE tenant_id = %s"
-_LIST = f"""
-SELECT {_SERVER} FROM context.mcp_server WHERE tenant_id = %(tenant_id)s AND server_id > %(after)s
-ORDER BY server_id LIMIT %(count)s
-"""  # noqa: S608
-_DELETE = "DELETE FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s RETURNING server_id"
 _TARGET = "SELECT url, secret, protocol FROM context.mcp_server WHERE tenant_id = %s AND server_id = %s"
 
 _TOOL = """
@@ -82,8 +73,6 @@ UPDATE context.mcp_tool SET approved_sha256 = '', approved_by = '', approved_at 
 WHERE tenant_id = %s AND server_id = %s AND tool_name = %s
 """
 _APPROVED_COUNT = "SELECT count(*) AS tools FROM context.mcp_tool WHERE tenant_id = %s AND approved_sha256 <> ''"
-# One of a tenant at a time counts, and approves.
-_COUNTING = "SELECT pg_advisory_xact_lock(hashtextextended('context.mcp_server ' || %s::text, 0))"
 
 _SEALED = """
 SELECT server_id, secret FROM context.mcp_server
@@ -101,25 +90,10 @@ class McpRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def servers(self, principal: Principal, *, after: str, count: int) -> Sequence[Row]:
-        """Return servers by their ids, from behind `after` on."""
-        door = self._database.of(principal)
-        return await door.query(_LIST, {"tenant_id": door.tenant_id, "after": after, "count": count})
-
     async def lock(self, transaction: Transaction, server_id: str) -> Row | None:
         """Return a server, secret and all, which nobody else changes before the transaction ends."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, server_id))
         return rows[0] if rows else None
-
-    async def put(self, transaction: Transaction, server_id: str, **said: Any) -> tuple[Row, int]:
-        """Write a server; return its row, and how many there are now."""
-        await transaction.query(_COUNTING, (transaction.tenant_id,))
-        (row,) = await transaction.query(_PUT, {"tenant_id": transaction.tenant_id, "server_id": server_id, **said})
-        return row, (await transaction.query(_COUNT, (transaction.tenant_id,)))[0].servers
-
-    async def delete(self, transaction: Transaction, server_id: str) -> bool:
-        """Remove a server and its tools, and say whether there was one."""
-        return bool(await transaction.query(_DELETE, (transaction.tenant_id, server_id)))
 
     async def target(self, principal: Principal, server_id: str) -> Row | None:
         """Return where a server is, and its secret as it is stored."""
@@ -187,7 +161,7 @@ class McpRows:
     async def approve(self, transaction: Transaction, server_id: str, tool_name: str, **said: Any) -> int:
         """Approve a tool, which is locked; return how many of the tenant are now."""
         key = {"tenant_id": transaction.tenant_id, "server_id": server_id, "tool_name": tool_name}
-        await transaction.query(_COUNTING, (transaction.tenant_id,))
+        await transaction.query(SERVERS.counting, key)
         await transaction.query(_APPROVE, {**key, **said})
         return int((await transaction.query(_APPROVED_COUNT, (transaction.tenant_id,)))[0].tools)
 

@@ -12,13 +12,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
 
+from context_service.catalog import Catalog, check_unbound
 from context_service.knowledge.mcp_client import McpClient, Said, Target, ToolRefused, origin_of
-from context_service.knowledge.mcp_rows import McpRows, sealed, sealed_again
+from context_service.knowledge.mcp_rows import SERVERS, McpRows, sealed, sealed_again
 from context_service.knowledge.mcp_tool import (
     Definition,
     Tool,
@@ -30,14 +30,12 @@ from context_service.knowledge.mcp_tool import (
 )
 from contextkeep.errors import (
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
     McpServerFailed,
     McpServerNotFound,
     McpToolChanged,
     McpToolNotDeclared,
     McpToolNotFound,
-    PermissionDenied,
     SecretUnreadable,
 )
 from service_runtime import pages
@@ -119,9 +117,20 @@ class McpServers:
         self._client = client
         self._keys = keys
         self._destinations = destinations
-        self._requests = requests
         self._rows = McpRows(database)
-        self.changes = 0  # by this process, so that what it remembers of them can be told from what is now
+        self._catalog = Catalog(
+            database,
+            SERVERS,
+            requests=requests,
+            of_row=lambda row: Server(**row._asdict()),
+            not_found=_no_server,
+            check_count=lambda count: _check_count("MCP servers", count, SERVERS_MAX),
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
 
     async def put(
         self, said: ServerInput, *, secret: str, clears_secret: bool, principal: Principal, request: Request | None
@@ -143,12 +152,10 @@ class McpServers:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "MCP servers")
         self._check(said, secret, clears_secret)
 
         async def work(transaction: Transaction) -> Server:
-            if request:
-                await self._requests.claim(transaction, request)
             before = await self._rows.lock(transaction, said.server_id)
             kept_secret = None if clears_secret or before is None else before.secret
             if secret:
@@ -157,26 +164,16 @@ class McpServers:
                 raise InvalidArgument(
                     "the server is elsewhere now: say bearer_secret again, or clear_secret", field="bearer_secret"
                 )
-            row, count = await self._rows.put(
-                transaction,
-                said.server_id,
-                display_name=said.display_name or said.server_id,
-                url=said.url,
-                is_disabled=said.is_disabled,
-                secret=kept_secret,
-                key_id=key_id_of(kept_secret) if kept_secret else "",
-                by=principal.subject,
-            )
-            _check_count("MCP servers", count, SERVERS_MAX)
-            put = _server(row)
-            if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+            values = {
+                "display_name": said.display_name or said.server_id,
+                "url": said.url,
+                "is_disabled": said.is_disabled,
+                "secret": kept_secret,
+                "secret_key_id": key_id_of(kept_secret) if kept_secret else "",
+            }
+            return await self._catalog.put_in(transaction, said.server_id, values, by=principal.subject)
 
-        try:
-            return await self._database.of(principal).transaction(work)
-        finally:  # of a commit that nobody heard of, too
-            self.changes += 1
+        return await self._catalog.write(work, principal=principal, request=request)
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Server], str]:
         """Return a page of servers, by id, and the token of the next one.
@@ -184,12 +181,7 @@ class McpServers:
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
         """
-        query = ("ListMcpServers", principal.tenant_id)
-        (after,) = _key(pages.decode_token(query, page.token, parts=1), parts=1)
-        count = pages.page_size(page.size)
-        rows = await self._rows.servers(principal, after=after, count=count + 1)
-        token = pages.encode_token(query, (rows[count - 1].server_id,)) if len(rows) > count else ""
-        return [_server(row) for row in rows[:count]], token
+        return await self._catalog.page(page, query=("ListMcpServers", principal.tenant_id), principal=principal)
 
     async def delete(self, server_id: str, *, principal: Principal, request: Request | None) -> None:
         """Remove a server, its secret, and what is known of its tools.
@@ -200,21 +192,9 @@ class McpServers:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "MCP servers")
         _check_id(server_id)
-
-        async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
-            if not await self._rows.delete(transaction, server_id):
-                raise _no_server(server_id)
-            if request:
-                await self._requests.answer(transaction, request)
-
-        try:
-            await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        await self._catalog.delete(server_id, principal=principal, request=request)
 
     async def discover(self, server_id: str, *, principal: Principal) -> list[Tool]:
         """Ask a server for its tools, keep them, and return all that are known of it.
@@ -225,7 +205,7 @@ class McpServers:
             AddressRefused, McpServerFailed, SecretUnreadable: it cannot be asked; nothing changed.
             PermissionDenied: the key is bound.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "MCP servers")
         _check_id(server_id)
         row = await self._rows.target(principal, server_id)
         if row is None:
@@ -247,10 +227,7 @@ class McpServers:
                 raise _no_server(server_id)
             await self._rows.discovered(transaction, server_id, tools, protocol=found.protocol)
 
-        try:
-            await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        await self._catalog.write(work, principal=principal, request=None)
         known = await self._rows.tools(principal, server_id=server_id, after=("", ""), count=SERVERS_MAX * APPROVED_MAX)
         return [_tool(one) for one in known]
 
@@ -263,12 +240,11 @@ class McpServers:
         if server_id:
             _check_id(server_id)
         query = ("ListMcpTools", principal.tenant_id, server_id)
-        after_server, after_tool = _key(pages.decode_token(query, page.token, parts=2), parts=2)
+        after_server, after_tool = pages.decode_texts(query, page.token, parts=2)
         count = pages.page_size(page.size)
         rows = await self._rows.tools(principal, server_id=server_id, after=(after_server, after_tool), count=count + 1)
-        last = rows[count - 1] if len(rows) > count else None
-        token = pages.encode_token(query, (last.server_id, last.tool_name)) if last else ""
-        return [_tool(row) for row in rows[:count]], token
+        rows, token = pages.cut(query, rows, count, key=lambda row: (row.server_id, row.tool_name))
+        return [_tool(row) for row in rows], token
 
     async def approve(self, said: Approval, *, principal: Principal, request: Request | None) -> Tool:
         """Let a tool be asked, as it was discovered last.
@@ -282,7 +258,7 @@ class McpServers:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "MCP servers")
         _check_tool(said.server_id, said.tool_name)
         given = None
         if said.arguments_json:
@@ -294,8 +270,6 @@ class McpServers:
             )
 
         async def work(transaction: Transaction) -> Tool:
-            if request:
-                await self._requests.claim(transaction, request)
             row = await self._rows.lock_tool(transaction, said.server_id, said.tool_name)
             if row is None or row.is_gone:
                 raise _no_tool(said.server_id, said.tool_name)
@@ -321,15 +295,9 @@ class McpServers:
                 arguments=orjson.dumps(arguments).decode(),
             )
             _check_count("approved MCP tools", count, APPROVED_MAX)
-            approved = _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
-            if request:
-                await self._requests.answer(transaction, request, approved)
-            return approved
+            return _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
 
-        try:
-            return await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        return await self._catalog.write(work, principal=principal, request=request)
 
     async def unapprove(self, server_id: str, tool_name: str, *, principal: Principal, request: Request | None) -> Tool:
         """Take the approval of a tool away, and all that was said with it.
@@ -340,24 +308,16 @@ class McpServers:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, "MCP servers")
         _check_tool(server_id, tool_name)
 
         async def work(transaction: Transaction) -> Tool:
-            if request:
-                await self._requests.claim(transaction, request)
             if await self._rows.lock_tool(transaction, server_id, tool_name) is None:
                 raise _no_tool(server_id, tool_name)
             await self._rows.unapprove(transaction, server_id, tool_name)
-            unapproved = _tool(await self._rows.tool(transaction, server_id, tool_name))
-            if request:
-                await self._requests.answer(transaction, request, unapproved)
-            return unapproved
+            return _tool(await self._rows.tool(transaction, server_id, tool_name))
 
-        try:
-            return await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        return await self._catalog.write(work, principal=principal, request=request)
 
     async def approved(self, *, principal: Principal) -> list[Tool]:
         """Return the tools that were approved, also those that do not run any more, by provider."""
@@ -438,12 +398,6 @@ def _bound(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
     return "mcp_server", str(tenant_id), server_id
 
 
-def _check_bounds(principal: Principal) -> None:
-    """Refuse a key with bounds to write what holds for the tenant."""
-    if principal.bounds:
-        raise PermissionDenied("the key is bound, and MCP servers are the tenant's")
-
-
 def _check_id(server_id: str, *, field: str = "server_id") -> None:
     check_text(field, server_id, chars_max=SERVER_ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(server_id):
@@ -466,29 +420,6 @@ def _no_server(server_id: str) -> McpServerNotFound:
 
 def _no_tool(server_id: str, tool_name: str) -> McpToolNotFound:
     return McpToolNotFound("there is no such tool", server_id=server_id, tool_name=tool_name)
-
-
-def _key(key: Sequence[Any] | None, *, parts: int) -> Sequence[str]:
-    if key is None:
-        return [""] * parts
-    if not all(isinstance(one, str) and "\0" not in one for one in key):
-        raise InvalidPageToken("page_token is malformed", field="page_token")
-    return key
-
-
-def _server(row: Row) -> Server:
-    return Server(
-        server_id=row.server_id,
-        display_name=row.display_name,
-        url=row.url,
-        is_disabled=row.is_disabled,
-        has_secret=row.has_secret,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        updated_by=row.updated_by,
-        discovered_at=row.discovered_at,
-    )
 
 
 def _tool(row: Row) -> Tool:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from context_service.knowledge.specialist_rows import SpecialistRows
-from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, PermissionDenied, SpecialistNotFound
+from context_service.catalog import Catalog, Table, check_unbound
+from contextkeep.errors import InvalidArgument, LimitExceeded, SpecialistNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text
-from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.postgres import Database, Row
 from service_runtime.requests import Request, Requests
 
 SPECIALISTS_MAX = 50  # of a tenant
@@ -27,6 +27,7 @@ STEPS_DEFAULT, STEPS_MAX = 4, 10
 _NAME_CHARS_MAX = 200
 _ID = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _PROVIDER = "sub-agent-"
+_THINGS = "specialists"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,13 @@ class Specialist:
         return f"{_PROVIDER}{self.specialist_id}"
 
 
+_TABLE = Table(
+    name="context.specialist",
+    key="specialist_id",
+    columns=("display_name", "instructions", "node_ids", "steps_max", "is_default"),
+)
+
+
 class Specialists:
     """Specialists; each time for a principal.
 
@@ -71,57 +79,39 @@ class Specialists:
     """
 
     def __init__(self, database: Database, *, requests: Requests) -> None:
-        self._database = database
-        self._requests = requests
-        self._rows = SpecialistRows(database)
-        self.changes = 0  # by this process, so that what it remembers of them can be told from what is now
+        self._catalog = Catalog(
+            database,
+            _TABLE,
+            requests=requests,
+            of_row=_specialist,
+            not_found=lambda name: SpecialistNotFound("there is no such specialist", specialist_id=name),
+            check_count=lambda count: _check_count("specialists", count, SPECIALISTS_MAX),
+        )
+
+    @property
+    def changes(self) -> int:
+        """See `Catalog`."""
+        return self._catalog.changes
 
     async def put(self, said: SpecialistInput, *, principal: Principal, request: Request | None) -> Specialist:
-        """Write a specialist as it is said, whether there was one or not.
+        """Write a specialist, whether there was one or not.
 
         Raises:
             InvalidArgument: a field is malformed.
-            LimitExceeded: too much is said, or there are too many.
+            LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, _THINGS)
         _check(said)
-
-        async def work(transaction: Transaction) -> Specialist:
-            if request:
-                await self._requests.claim(transaction, request)
-            row, count = await self._rows.put(
-                transaction,
-                said.specialist_id,
-                display_name=said.display_name or said.specialist_id,
-                instructions=said.instructions,
-                node_ids=list(said.node_ids),
-                steps_max=said.steps_max or STEPS_DEFAULT,
-                is_default=said.is_default,
-                by=principal.subject,
-            )
-            _check_count("specialists", count, SPECIALISTS_MAX)
-            specialist = Specialist(
-                specialist_id=said.specialist_id,
-                display_name=said.display_name or said.specialist_id,
-                instructions=said.instructions,
-                node_ids=said.node_ids,
-                steps_max=said.steps_max or STEPS_DEFAULT,
-                is_default=said.is_default,
-                version=row.version,
-                created_at=row.created_at,
-                updated_at=row.updated_at,
-                updated_by=row.updated_by,
-            )
-            if request:
-                await self._requests.answer(transaction, request, specialist)
-            return specialist
-
-        try:
-            return await self._database.of(principal).transaction(work)
-        finally:  # of a commit that nobody heard of, too
-            self.changes += 1
+        values = {
+            "display_name": said.display_name or said.specialist_id,
+            "instructions": said.instructions,
+            "node_ids": list(said.node_ids),
+            "steps_max": said.steps_max or STEPS_DEFAULT,
+            "is_default": said.is_default,
+        }
+        return await self._catalog.put(said.specialist_id, values, principal=principal, request=request)
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Specialist], str]:
         """Return a page of specialists, by id, and the token of the next one.
@@ -129,19 +119,11 @@ class Specialists:
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
         """
-        query = ("ListSpecialists", principal.tenant_id)
-        key = pages.decode_token(query, page.token, parts=1)
-        after = key[0] if key else ""
-        if not isinstance(after, str) or "\0" in after:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
-        count = pages.page_size(page.size)
-        rows = await self._rows.page(principal, after=after, count=count + 1)
-        token = pages.encode_token(query, (rows[count - 1].specialist_id,)) if len(rows) > count else ""
-        return [_specialist(row) for row in rows[:count]], token
+        return await self._catalog.page(page, query=("ListSpecialists", principal.tenant_id), principal=principal)
 
     async def all(self, *, principal: Principal) -> Sequence[Specialist]:
         """Return all of a tenant, by id."""
-        return [_specialist(row) for row in await self._rows.page(principal, after="", count=SPECIALISTS_MAX)]
+        return await self._catalog.first(SPECIALISTS_MAX, principal=principal)
 
     async def delete(self, specialist_id: str, *, principal: Principal, request: Request | None) -> None:
         """Remove a specialist.
@@ -152,21 +134,9 @@ class Specialists:
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
-        _check_bounds(principal)
+        check_unbound(principal, _THINGS)
         _check_id("specialist_id", specialist_id)
-
-        async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
-            if not await self._rows.delete(transaction, specialist_id):
-                raise SpecialistNotFound("there is no such specialist", specialist_id=specialist_id)
-            if request:
-                await self._requests.answer(transaction, request)
-
-        try:
-            await self._database.of(principal).transaction(work)
-        finally:
-            self.changes += 1
+        await self._catalog.delete(specialist_id, principal=principal, request=request)
 
 
 def _check(said: SpecialistInput) -> None:
@@ -196,22 +166,5 @@ def _check_count(field: str, value: int, value_max: int) -> None:
         )
 
 
-def _check_bounds(principal: Principal) -> None:
-    """Refuse a key with bounds to write what holds for the tenant: a delete would say that there is nothing."""
-    if principal.bounds:
-        raise PermissionDenied("the key is bound, and specialists are the tenant's")
-
-
 def _specialist(row: Row) -> Specialist:
-    return Specialist(
-        specialist_id=row.specialist_id,
-        display_name=row.display_name,
-        instructions=row.instructions,
-        node_ids=tuple(row.node_ids),
-        steps_max=row.steps_max,
-        is_default=row.is_default,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        updated_by=row.updated_by,
-    )
+    return Specialist(**{**row._asdict(), "node_ids": tuple(row.node_ids)})

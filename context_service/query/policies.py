@@ -156,18 +156,13 @@ class Policies:
                 raise InvalidArgument(f"{field}: {name} is given, too", field=field)
 
         async def work(transaction: Transaction) -> Setting:
-            if request:
-                await self._requests.claim(transaction, request)
             before = await self._rows.lock(transaction, provider_id)
             after = {name: value for name, value in {**before, **given}.items() if name not in reset}
             await self._rows.write(transaction, provider_id, after, updated_by=principal.subject)
-            setting = _setting(after)
-            if request:
-                await self._requests.answer(transaction, request, setting)
-            return setting
+            return _setting(after)
 
         try:
-            return await self._database.of(principal).transaction(work)
+            return await self._database.of(principal).transaction(self._requests.once(request, work))
         finally:  # of a commit that nobody heard of, too
             self._known.forget()
 

@@ -87,8 +87,6 @@ class OwnProfiles:
             raise InvalidArgument(str(error), field="text") from None
 
         async def work(transaction: Transaction) -> StoredProfile:
-            if request:
-                await self._requests.claim(transaction, request)
             put = await self._rows.put(transaction, name, text, created_by=principal.subject)
             for limit, most, value in (
                 ("profiles", PROFILES_MAX, put.profiles),
@@ -96,12 +94,9 @@ class OwnProfiles:
             ):
                 if value > most:
                     raise LimitExceeded(f"there are {most} {limit} at most", limit=limit, limit_max=most, value=value)
-            stored = await self._rows.stored(transaction, name, put.version)
-            if request:
-                await self._requests.answer(transaction, request, stored)
-            return stored
+            return await self._rows.stored(transaction, name, put.version)
 
-        return await door.transaction(work)
+        return await door.transaction(self._requests.once(request, work))
 
     async def page(
         self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool
@@ -132,9 +127,7 @@ class OwnProfiles:
             found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
             found += [_shipped(one, with_text=with_text) for one in profile_names() if one > after]
             found.sort(key=lambda one: one.name)
-        last = found[count - 1] if len(found) > count else None
-        token = pages.encode_token(query, (last.version if name else last.name,)) if last else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
 
     async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
         """Return what a window keeps of the profile that it is told: the name of one of ours, else name and version.

@@ -1,0 +1,270 @@
+"""Catalogs: the named things of a tenant that its administrators put, such as its specialists, a row each.
+
+A `Table` describes their rows, and builds the statements of that; a `Catalog` runs them. The fields of a thing, who may
+see it, and further rows that are written with it stay in the thing's own module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from contextkeep.errors import NotFound, PermissionDenied
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Row, Transaction
+from service_runtime.requests import Request, Requests
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """The rows of one kind of thing. In expressions the row is `t`.
+
+    Expressions may have the parameters of `_caller`: whose tenant it is, and who asks.
+    """
+
+    name: str  # "context.specialist"
+    key: str  # the column with the name of the thing
+    columns: Sequence[str]  # that each put writes
+    unread: Sequence[str] = ()  # that each put writes, too, and that are not read with the thing: secrets
+    first: Sequence[str] = ()  # that only the first put of a name writes
+    kind: Mapping[str, bool] = field(default_factory=dict)  # columns that tell two kinds in one table apart
+    also: Sequence[str] = ()  # expressions that are read with the thing
+    also_of_one: Sequence[str] = ()  # expressions that are read with one thing, and not with a page of them
+    also_set: str = ""  # a change of a further column, by the second put and each later one
+    seen: str = "true"  # which rows a caller sees: one that it does not see costs and answers as one that is not there
+    listed: str = "true"  # which rows a page has, by the parameters of the list
+
+    @property
+    def _read(self) -> str:
+        written = [f"t.{column}" for column in (self.key, *self.first, *self.columns)]
+        return ", ".join([*written, *self.also, "t.version, t.created_at, t.updated_at, t.updated_by"])
+
+    @property
+    def _of_tenant(self) -> str:
+        return " AND ".join(["t.tenant_id = %(tenant_id)s", *(f"t.{one} = %({one})s" for one in self.kind)])
+
+    @cached_property
+    def put(self) -> str:
+        """Write a thing, whether there was one or not."""
+        each = [*self.columns, *self.unread, "updated_by"]
+        key = ["tenant_id", *self.kind, self.key]
+        columns = [*key, *self.first, *each]
+        changes = [f"{column} = EXCLUDED.{column}" for column in each]
+        changes += [*([self.also_set] if self.also_set else []), "updated_at = now()", "version = t.version + 1"]
+        return f"""
+            INSERT INTO {self.name} AS t ({", ".join(columns)})
+            VALUES ({", ".join(f"%({column})s" for column in columns)})
+            ON CONFLICT ({", ".join(key)}) DO UPDATE SET {", ".join(changes)}
+            RETURNING {self._read}
+        """  # noqa: S608 - constants
+
+    @cached_property
+    def read(self) -> str:
+        """Read a thing that the caller sees."""
+        return f"""
+            SELECT {", ".join([self._read, *self.also_of_one])} FROM {self.name} t
+            WHERE {self._of_tenant} AND t.{self.key} = %(name)s AND {self.seen}
+        """  # noqa: S608
+
+    @cached_property
+    def lock(self) -> str:
+        """Read a thing that the caller sees, and let nobody else change it before the transaction ends."""
+        return f"{self.read} FOR UPDATE OF t"
+
+    @cached_property
+    def page(self) -> str:
+        """Read things that the caller sees by their names, after one of them."""
+        return f"""
+            SELECT {self._read} FROM {self.name} t
+            WHERE {self._of_tenant} AND t.{self.key} COLLATE "C" > %(after)s AND {self.seen} AND {self.listed}
+            ORDER BY t.{self.key} COLLATE "C"
+            LIMIT %(count)s
+        """  # noqa: S608
+
+    @cached_property
+    def count(self) -> str:
+        """Count the things of a tenant."""
+        return f"SELECT count(*) AS things FROM {self.name} t WHERE {self._of_tenant}"  # noqa: S608
+
+    @cached_property
+    def counting(self) -> str:
+        """Let one transaction of a tenant at a time count."""
+        return f"SELECT pg_advisory_xact_lock(hashtextextended('{self.name} ' || %(tenant_id)s::text, 0))"
+
+    @cached_property
+    def delete(self) -> str:
+        """Remove a thing."""
+        return f"""
+            DELETE FROM {self.name} t WHERE {self._of_tenant} AND t.{self.key} = %(name)s RETURNING t.{self.key}
+        """  # noqa: S608
+
+
+class Catalog(Generic[T]):
+    """The things of one kind; each time for a principal.
+
+    Args:
+        database: Where they are.
+        table: Their rows.
+        requests: The request ids of this service.
+        of_row: Makes a thing of its row.
+        not_found: Makes the error that says that there is none of a name.
+        check_count: Raises if a tenant has more things than it may.
+
+    Attributes:
+        changes: Counts the writes of this process, so that a cache of the things knows when it is old.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        table: Table,
+        *,
+        requests: Requests,
+        of_row: Callable[[Row], T],
+        not_found: Callable[[str], NotFound],
+        check_count: Callable[[int], None],
+    ) -> None:
+        self._database = database
+        self._table = table
+        self._requests = requests
+        self._of_row = of_row
+        self._not_found = not_found
+        self._check_count = check_count
+        self.changes = 0
+
+    async def write(
+        self, work: Callable[[Transaction], Awaitable[D]], *, principal: Principal, request: Request | None
+    ) -> D:
+        """Run a write of things in one transaction; a repeat of the request is answered as the first time."""
+        try:
+            return await self._database.of(principal).transaction(self._requests.once(request, work))
+        finally:  # also after a commit whose answer was lost
+            self.changes += 1
+
+    async def put(self, name: str, values: Mapping[str, object], *, principal: Principal, request: Request | None) -> T:
+        """Write a thing, whether there was one or not.
+
+        Raises:
+            The error of `check_count`: there are too many.
+            RequestIdReused: see the contract.
+        """
+
+        async def work(transaction: Transaction) -> T:
+            return await self.put_in(transaction, name, values, by=principal.subject)
+
+        return await self.write(work, principal=principal, request=request)
+
+    async def put_in(self, transaction: Transaction, name: str, values: Mapping[str, object], *, by: str) -> T:
+        """Write a thing in a transaction of `write`; see `put`."""
+        tenant = {"tenant_id": transaction.tenant_id, **self._table.kind}
+        (row,) = await transaction.query(self._table.put, {**tenant, self._table.key: name, "updated_by": by, **values})
+        if row.version == 1:
+            # After its own row is written: the transaction that counts last sees the rows of all others.
+            await transaction.query(self._table.counting, tenant)
+            self._check_count((await transaction.query(self._table.count, tenant))[0].things)
+        return self._of_row(row)
+
+    async def find(self, name: str, *, principal: Principal) -> T | None:
+        """Return a thing; None if there is none that the caller sees."""
+        rows = await self._database.of(principal).query(self._table.read, {**self._caller(principal), "name": name})
+        return self._of_row(rows[0]) if rows else None
+
+    async def get(self, name: str, *, principal: Principal) -> T:
+        """Return a thing.
+
+        Raises:
+            The error of `not_found`: there is none that the caller sees.
+        """
+        thing = await self.find(name, principal=principal)
+        if thing is None:
+            raise self._not_found(name)
+        return thing
+
+    async def lock(self, transaction: Transaction, name: str, *, principal: Principal) -> T:
+        """Return a thing that stays as it is until the transaction ends; see `get`."""
+        rows = await transaction.query(self._table.lock, {**self._caller(principal), "name": name})
+        if not rows:
+            raise self._not_found(name)
+        return self._of_row(rows[0])
+
+    async def page(
+        self,
+        page: pages.PageRequest,
+        *,
+        query: Sequence[object],
+        principal: Principal,
+        listed: Mapping[str, object] | None = None,
+    ) -> tuple[list[T], str]:
+        """Return a page of the things that the caller sees, by name, and the token of the next one.
+
+        Args:
+            page: Which.
+            query: What the token is bound to.
+            principal: Who asks.
+            listed: The parameters of `Table.listed`.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        (after,) = pages.decode_texts(query, page.token, parts=1)
+        count = pages.page_size(page.size)
+        rows, token = pages.cut(query, await self._rows(principal, after, count + 1, listed), count, key=self._key)
+        return [self._of_row(row) for row in rows], token
+
+    async def first(self, count: int, *, principal: Principal) -> list[T]:
+        """Return the first things that the caller sees, by name."""
+        return [self._of_row(row) for row in await self._rows(principal, "", count, None)]
+
+    async def delete(self, name: str, *, principal: Principal, request: Request | None) -> None:
+        """Remove a thing.
+
+        Raises:
+            The error of `not_found`: there is none.
+            RequestIdReused: see the contract.
+        """
+
+        async def work(transaction: Transaction) -> None:
+            await self.delete_in(transaction, name)
+
+        await self.write(work, principal=principal, request=request)
+
+    async def delete_in(self, transaction: Transaction, name: str) -> None:
+        """Remove a thing in a transaction of `write`; see `delete`."""
+        named = {"tenant_id": transaction.tenant_id, **self._table.kind, "name": name}
+        if not await transaction.query(self._table.delete, named):
+            raise self._not_found(name)
+
+    async def _rows(
+        self, principal: Principal, after: str, count: int, listed: Mapping[str, object] | None
+    ) -> list[Row]:
+        named = {**self._caller(principal), **(listed or {}), "after": after, "count": count}
+        return await self._database.of(principal).query(self._table.page, named)
+
+    def _key(self, row: Row) -> Sequence[object]:
+        return (getattr(row, self._table.key),)
+
+    def _caller(self, principal: Principal) -> dict[str, Any]:
+        return {
+            "tenant_id": principal.tenant_id,
+            **self._table.kind,
+            "is_admin": "admin" in principal.scopes,
+            "by_agent": principal.agent_id,
+            "by_user": principal.user_id,
+            "by_subject": principal.subject,
+        }
+
+
+def check_unbound(principal: Principal, things: str) -> None:
+    """Refuse a key with bounds to write things of the whole tenant: a delete would say that there are none.
+
+    Raises:
+        PermissionDenied: it has some.
+    """
+    if principal.bounds:
+        raise PermissionDenied(f"the key is bound, and {things} are the tenant's")
