@@ -11,7 +11,8 @@ from entity_service.node_io import clear_output
 from entity_service.progress import append_status, clear_timeline
 from entity_service.store import NODE, NODE_COLUMNS, node_not_found
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_containers, check_size
+from service_runtime.checks import check_size
+from service_runtime.documents import beside_the_loop, check_containers
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -19,8 +18,9 @@ from entity_service.embeddings import (
 )
 from entity_service.model import Limits
 from entity_service.store import ANSWER_BYTES_MAX
-from entity_service.wire import check_at_most, fill_node, fill_time, graph_name, id_of, type_names
-from service_runtime.documents import check_text, parse_object
+from entity_service.wire import fill_node, fill_time, graph_name, id_of, type_names
+from service_runtime.checks import check_at_most, check_between, check_text
+from service_runtime.documents import parse_object
 from service_runtime.pages import page_size
 from service_runtime.vectors import check_vector
 
@@ -95,8 +95,7 @@ def similarity_query(message: pb.SearchSimilarRequest, limits: Limits) -> Simila
     elif message.graph_name:
         raise InvalidArgument("graph_name is that of the node; it goes with a vector only", field="graph_name")
     least = message.similarity_min if message.HasField("similarity_min") else -1.0
-    if math.isnan(least) or not -1 <= least <= 1:
-        raise InvalidArgument("similarity_min is not between -1 and 1", field="similarity_min")
+    check_between("similarity_min", least, -1, 1)
     if message.limit < 0:
         raise InvalidArgument("limit is negative", field="limit")
     check_at_most("limit", message.limit, LIMIT_MAX)

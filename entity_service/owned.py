@@ -19,7 +19,7 @@ from uuid import UUID
 from contextkeep.errors import ErasureNotFound, PermissionDenied
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import ERASED
 from service_runtime.table_pages import pages_of

@@ -13,7 +13,7 @@ from contextkeep.errors import Aborted, InvalidPageToken, NodeBudgetExceeded
 from entity_service.model import Node
 from entity_service.store import node_not_found
 from service_runtime.auth import Principal
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests

@@ -8,8 +8,9 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from entity_service.model import Limits
 from entity_service.progress import Appended, NewEnvelope, TimelinePage, TimelineQuery
-from entity_service.wire import check_count, fill_time, id_of
-from service_runtime.documents import check_size, check_text, parse_json
+from entity_service.wire import fill_time, id_of
+from service_runtime.checks import check_count, check_size, check_text
+from service_runtime.documents import parse_json
 from service_runtime.pages import page_size
 
 _TYPES = {
@@ -91,7 +92,7 @@ def timeline_page(page: TimelinePage) -> pb.ListProgressResponse:
 
 
 def _types(field: str, numbers: Sequence[int], limits: Limits) -> list[str]:
-    check_count(field, len(numbers), count_max=limits.list_max)
+    check_count(field, len(numbers), limits.list_max)
     return sorted({_type(f"{field}[{position}]", number) for position, number in enumerate(numbers)})
 
 

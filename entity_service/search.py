@@ -21,8 +21,8 @@ from entity_service.model import Direction, Node, iso
 from entity_service.store import NODE_COLUMNS, id_array
 from entity_service.traversal import Traversal, Walk
 from service_runtime.auth import Principal
+from service_runtime.checks import utf8_bytes
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path, condition_sql
-from service_runtime.documents import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 from service_runtime.walls import behind

@@ -7,9 +7,10 @@ from contextkeep.errors import InvalidArgument
 from entity_service.counts import EdgeTypePage, GraphPage
 from entity_service.model import Limits
 from entity_service.search import CREATED_AT, JSON_PATH_CHARS_MAX, ConnectedTo, NodeFilter, NodePage, NodeSearch
-from entity_service.wire import DEPTH_DEFAULT, check_at_most, direction, fill_node, id_of, type_names
+from entity_service.wire import DEPTH_DEFAULT, direction, fill_node, id_of, type_names
 from service_runtime.calls import principal
-from service_runtime.documents import check_text, parse_object
+from service_runtime.checks import check_at_most, check_text
+from service_runtime.documents import parse_object
 from service_runtime.pages import page_size
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
 from entity_service.model import Direction, Edge, Node, iso
 from service_runtime.auth import Principal
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 from service_runtime.ids import parse_id
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant

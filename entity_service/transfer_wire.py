@@ -25,7 +25,8 @@ from entity_service.wire import graph_name, id_of
 from entity_service.write_wire import checked_edge, checked_node
 from service_runtime.auth import USER_ID_CHARS_MAX
 from service_runtime.calls import hold_bytes, principal
-from service_runtime.documents import BESIDE_BYTES, beside_the_loop, check_text, parse_json
+from service_runtime.checks import check_text
+from service_runtime.documents import BESIDE_BYTES, beside_the_loop, parse_json
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 BATCH_ROWS = 1000

@@ -11,16 +11,8 @@ from entity_service.model import Limits
 from entity_service.store import ANSWER_BYTES_MAX
 from entity_service.traversal import Walk, WalkPage
 from entity_service.walk_queries import IO, NODE, ROW_BYTES, Column
-from entity_service.wire import (
-    DEPTH_DEFAULT,
-    check_at_most,
-    direction,
-    fill_node,
-    ids_of,
-    micros_of,
-    type_names,
-)
-from service_runtime.documents import check_text, utf8_bytes
+from entity_service.wire import DEPTH_DEFAULT, direction, fill_node, ids_of, micros_of, type_names
+from service_runtime.checks import check_at_most, check_text, utf8_bytes
 
 _COLUMNS = {
     number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
 from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import Direction, Edge, Limits, Node
 from entity_service.node_io import NodeIO, NodeIOChange
@@ -17,7 +17,8 @@ from entity_service.owned import Owned
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from service_runtime.calls import principal
-from service_runtime.documents import check_size, check_text, parse_json, parse_object
+from service_runtime.checks import check_count, check_long_text, check_size, check_text, check_texts
+from service_runtime.documents import parse_json, parse_object
 from service_runtime.ids import parse_id
 from service_runtime.pages import page_size
 
@@ -48,20 +49,8 @@ def ids_of(field: str, texts: Sequence[str], *, count_max: int) -> list[str]:
     """
     if not texts:
         raise InvalidArgument(f"{field} is empty", field=field)
-    check_count(field, len(texts), count_max=count_max)
+    check_count(field, len(texts), count_max)
     return list(dict.fromkeys(id_of(f"{field}[{position}]", text) for position, text in enumerate(texts)))
-
-
-def check_count(field: str, count: int, *, count_max: int) -> None:
-    """Refuse a list of more than `count_max`.
-
-    Raises:
-        LimitExceeded: it is longer.
-    """
-    if count > count_max:
-        raise LimitExceeded(
-            f"{field} has {count} entries; the limit is {count_max}", limit=field, limit_max=count_max, value=count
-        )
 
 
 def node_data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
@@ -98,13 +87,12 @@ def _data_change(
 
 def status_change(message: pb.UpdateNodeStatusRequest, limits: Limits) -> StatusChange:
     """Return the change of UpdateNodeStatus; errors as of `_data_change`."""
-    check_size("message", message.message, size_bytes_max=limits.message_bytes_max)
     return StatusChange(
         node_id=id_of("node_id", message.node_id),
         status=check_text("status", message.status, chars_max=limits.type_chars_max, required=True),
         expected_status=message.expected_status if message.HasField("expected_status") else None,
         expected_version=expected_version(message),
-        message=check_text("message", message.message, chars_max=limits.message_bytes_max),
+        message=check_long_text("message", message.message, size_bytes_max=limits.message_bytes_max),
     )
 
 
@@ -354,23 +342,9 @@ def fill_time(message: Timestamp, time_micros: int) -> None:
     message.nanos = micros * 1000
 
 
-def check_at_most(field: str, value: int, value_max: int) -> None:
-    """Refuse a number over its limit.
-
-    Raises:
-        LimitExceeded: it is larger.
-    """
-    if value > value_max:
-        raise LimitExceeded(
-            f"{field} is {value}; the limit is {value_max}", limit=field, limit_max=value_max, value=value
-        )
-
-
 def type_names(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
     """Return some type names, each once."""
-    check_count(field, len(texts), count_max=limits.list_max)
-    for position, text in enumerate(texts):
-        check_text(f"{field}[{position}]", text, chars_max=limits.type_chars_max, required=True)
+    check_texts(field, texts, count_max=limits.list_max, chars_max=limits.type_chars_max)
     return list(dict.fromkeys(texts))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
 from entity_service.model import STATUS_DEFAULT, GraphWrite, Limits, NewEdge, NewNode, Written, made_id
-from entity_service.wire import CANONICAL_ID, check_count, check_external_id, fill_time, id_of, micros_of
+from entity_service.wire import CANONICAL_ID, check_external_id, fill_time, id_of, micros_of
 from service_runtime.calls import principal
-from service_runtime.documents import check_text, parse_object
+from service_runtime.checks import check_bytes, check_count, check_text
+from service_runtime.documents import parse_object
 from service_runtime.ids import new_id
 
 
@@ -121,15 +122,8 @@ def graph_write(message: pb.WriteGraphRequest, limits: Limits) -> GraphWrite:
         LimitExceeded: a field is too long, or the whole is.
     """
     nodes_count = len(message.nodes)
-    check_count("rows", nodes_count + len(message.edges), count_max=limits.write_rows_max)
-    size_bytes = message.ByteSize()
-    if size_bytes > limits.write_bytes_max:
-        raise LimitExceeded(
-            f"the request has {size_bytes} bytes; the limit is {limits.write_bytes_max}",
-            limit="bytes",
-            limit_max=limits.write_bytes_max,
-            value=size_bytes,
-        )
+    check_count("rows", nodes_count + len(message.edges), limits.write_rows_max)
+    check_bytes("bytes", message.ByteSize(), limits.write_bytes_max)
     first, any_made = str(new_id()), False
     nodes: list[NewNode] = []
     edges: list[NewEdge] = []

@@ -28,7 +28,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime import audit, background, pages
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.ids import new_id
 from service_runtime.methods import method_of
 from service_runtime.pages import PageRequest

@@ -18,7 +18,7 @@ from uuid import UUID
 import orjson
 
 from contextkeep.errors import PermissionDenied, SubjectRequired, Unauthenticated
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 
 # The row of it is in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")

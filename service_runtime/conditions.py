@@ -32,6 +32,7 @@ from uuid import UUID
 import orjson
 
 from contextkeep.errors import InvalidArgument, LimitExceeded
+from service_runtime.checks import check_count
 from service_runtime.documents import parse_object
 from service_runtime.ids import parse_id
 from service_runtime.walls import behind
@@ -115,7 +116,7 @@ class Fields:
             raise InvalidArgument(f"{at} is no field; there are {known}", field=at)
         if not all(steps):
             raise InvalidArgument(f"{at} has an empty step", field=at)
-        _check_count(at, len(steps), STEPS_MAX)
+        check_count(at, len(steps), STEPS_MAX)
         return Path(self.documents[document], tuple(steps))
 
 
@@ -182,7 +183,7 @@ class _Compiler:
         if name in ("$and", "$or"):
             if not isinstance(value, list) or not value:
                 raise InvalidArgument(f"{at} is not a list of conditions", field=at)
-            _check_count(at, len(value), COMPARISONS_MAX)
+            check_count(at, len(value), COMPARISONS_MAX)
             several = [self.condition(one, f"{at}[{place}]", depth + 1) for place, one in enumerate(value)]
             return _all(several) if name == "$and" else _any(several)
         if name.startswith("$"):
@@ -209,11 +210,11 @@ class _Compiler:
 
     def _comparison(self, field: Field | Path, operator: str, value: object, at: str) -> _Condition:
         self._comparisons += 1
-        _check_count("comparisons", self._comparisons, COMPARISONS_MAX)
+        check_count("comparisons", self._comparisons, COMPARISONS_MAX)
         if operator == "$in":
             if not isinstance(value, list):
                 raise InvalidArgument(f"{at} is not a list", field=at)
-            _check_count(at, len(value), VALUES_MAX)
+            check_count(at, len(value), VALUES_MAX)
         elif operator == "$exists" and value is not True:
             raise InvalidArgument(f"{at} is neither true nor false", field=at)
         elif operator in _LIKES:
@@ -364,7 +365,7 @@ def _any(conditions: Sequence[_Condition]) -> _Condition:
 
 def _check_pattern(value: object, at: str) -> None:
     pattern = _text(value, at)
-    _check_count(at, len(pattern), PATTERN_CHARS_MAX)
+    check_count(at, len(pattern), PATTERN_CHARS_MAX)
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
         raise InvalidArgument(f"{at} ends in a backslash, which has nothing to escape", field=at)
 
@@ -372,13 +373,6 @@ def _check_pattern(value: object, at: str) -> None:
 def _check_depth(at: str, depth: int) -> None:
     if depth > DEPTH_MAX:
         raise LimitExceeded(f"conditions nest deeper than {DEPTH_MAX}", limit="depth", limit_max=DEPTH_MAX, value=depth)
-
-
-def _check_count(limit: str, count: int, count_max: int) -> None:
-    if count > count_max:
-        raise LimitExceeded(
-            f"{limit}: {count}; the limit is {count_max}", limit=limit, limit_max=count_max, value=count
-        )
 
 
 def _cut(name: str) -> str:

@@ -21,7 +21,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import orjson
 
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_size, limit_exceeded
 
 NESTING_MAX = 100  # what recursive readers, ours and others', can take
 CONTAINERS_MAX = 64 * 1024  # lists and objects of a document: 10 ms for a parser, at most
@@ -171,24 +172,6 @@ def parse_object(field: str, text: str, *, size_bytes_max: int, nesting_max: int
     return value
 
 
-def check_size(field: str, text: str, *, size_bytes_max: int) -> None:
-    """Refuse a text of more than `size_bytes_max` bytes of UTF-8.
-
-    Raises:
-        LimitExceeded: it is too long.
-    """
-    if len(text) * 4 <= size_bytes_max:  # no character takes more than four bytes
-        return
-    size_bytes = utf8_bytes(text)
-    if size_bytes > size_bytes_max:
-        raise LimitExceeded(
-            f"{field} has {size_bytes} bytes; the limit is {size_bytes_max}",
-            limit=field,
-            limit_max=size_bytes_max,
-            value=size_bytes,
-        )
-
-
 def check_containers(field: str, text: str, *, containers_max: int = CONTAINERS_MAX) -> None:
     """Refuse a JSON text of more lists and objects than it may have; what is not JSON may pass.
 
@@ -200,38 +183,7 @@ def check_containers(field: str, text: str, *, containers_max: int = CONTAINERS_
     outside = _outside_strings(text)
     containers = outside.count("[") + outside.count("{")
     if containers > containers_max:
-        raise LimitExceeded(
-            f"{field} holds {containers} lists and objects; the limit is {containers_max}",
-            limit=field,
-            limit_max=containers_max,
-            value=containers,
-        )
-
-
-def utf8_bytes(text: str) -> int:
-    """Return the size of a text in UTF-8; most are ASCII, which Python knows without a look."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
-def check_text(field: str, text: str, *, chars_max: int, required: bool = False) -> str:
-    """Return a one-field text that Postgres can store.
-
-    Raises:
-        InvalidArgument: it is empty though `required`, or holds a NUL.
-        LimitExceeded: it has more than `chars_max` characters.
-    """
-    if required and not text:
-        raise InvalidArgument(f"{field} is required", field=field)
-    if "\0" in text:
-        raise InvalidArgument(f"{field} holds a NUL character", field=field)
-    if len(text) > chars_max:
-        raise LimitExceeded(
-            f"{field} has {len(text)} characters; the limit is {chars_max}",
-            limit=field,
-            limit_max=chars_max,
-            value=len(text),
-        )
-    return text
+        raise limit_exceeded(field, containers, containers_max, "lists and objects")
 
 
 def _may_hold_exponent(text: str) -> bool:
@@ -257,12 +209,7 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
         size_bytes += sum(negative) + sum(map(int, _POSITIVE_EXPONENT.findall(outside, *piece)))
         start = end
     if size_bytes > size_bytes_max:
-        raise LimitExceeded(
-            f"{field} has {size_bytes} bytes with its numbers written out; the limit is {size_bytes_max}",
-            limit=field,
-            limit_max=size_bytes_max,
-            value=size_bytes,
-        )
+        raise limit_exceeded(field, size_bytes, size_bytes_max, "bytes, its numbers written out")
 
 
 def _brackets(text: str) -> int:

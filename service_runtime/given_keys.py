@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from contextkeep.errors import InvalidArgument, LimitExceeded, PermissionDenied
+from contextkeep.errors import InvalidArgument, PermissionDenied
 from service_runtime import pages
 from service_runtime.auth import SCOPES, USER_ID_CHARS_MAX, Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text, check_texts
 from service_runtime.keys import CONTEXT_KEY_BEGINS, PREFIX_CHARS, NewKey, fresh_key
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -266,15 +266,7 @@ def _check(new: NewKey) -> None:
         ttl_s_max = int(KEY_LIFETIME_MAX.total_seconds())
         raise InvalidArgument(f"key.ttl_s is from 0 to {ttl_s_max}", field="key.ttl_s", ttl_s_max=ttl_s_max)
     for field, names in (("key.app_ids", new.app_ids), ("key.graph_names", new.graph_names)):
-        if len(names) > NAMES_MAX:
-            raise LimitExceeded(
-                f"{field} has {len(names)} names; the limit is {NAMES_MAX}",
-                limit=field,
-                limit_max=NAMES_MAX,
-                value=len(names),
-            )
-        for place, name in enumerate(names):
-            check_text(f"{field}[{place}]", name, chars_max=NAME_CHARS_MAX, required=True)
+        check_texts(field, names, count_max=NAMES_MAX, chars_max=NAME_CHARS_MAX)
 
 
 def _key_of(principal: Principal) -> UUID:

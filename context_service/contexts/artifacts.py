@@ -24,7 +24,8 @@ from contextkeep.errors import (
     LimitExceeded,
 )
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_text
+from service_runtime.checks import check_text
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.parts import Part
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_size, check_text, parse_json, parse_object, utf8_bytes
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_bytes, check_count, check_long_text, check_text, utf8_bytes
+from service_runtime.documents import parse_json, parse_object
 from service_runtime.ids import parse_id
 
 EXTERNAL_IDS_MAX = 20
@@ -49,7 +50,7 @@ class MessageChecks:
         """
         if not messages:
             raise InvalidArgument("messages is empty", field="messages")
-        _check_count("messages", len(messages), MESSAGES_MAX)
+        check_count("messages", len(messages), MESSAGES_MAX)
         for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
             self.check_message(said, size_bytes, path=path)
 
@@ -61,20 +62,13 @@ class MessageChecks:
         check_text(f"{path}.session", said.session, chars_max=_SESSION_CHARS_MAX)
         if not said.content and not said.parts:
             raise InvalidArgument(f"{path} has neither content nor parts", field=f"{path}.content")
-        _check_long_text(f"{path}.content", said.content)
+        check_long_text(f"{path}.content", said.content, size_bytes_max=CONTENT_BYTES_MAX)
         self.check_metadata(f"{path}.metadata_json", said.metadata_json)
         check_references(f"{path}.reference_task_ids", said.reference_task_ids)
-        _check_count(f"{path}.parts", len(said.parts), self.parts_max)
+        check_count(f"{path}.parts", len(said.parts), self.parts_max)
         for place, part in enumerate(said.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
-        if size_bytes > self.message_bytes_max:
-            raise LimitExceeded(
-                f"{path} has {size_bytes} bytes; the limit is {self.message_bytes_max}",
-                field=path,
-                limit=path,
-                limit_max=self.message_bytes_max,
-                value=size_bytes,
-            )
+        check_bytes(path, size_bytes, self.message_bytes_max)
 
     def check_context(self, said: ContextInput, *, path: str) -> None:
         """Refuse a header that cannot be stored.
@@ -88,7 +82,7 @@ class MessageChecks:
         check_text(f"{path}.agent_bundle_id", said.agent_bundle_id, chars_max=self.name_chars_max)
         check_text(f"{path}.recall_profile", said.recall_profile, chars_max=_PROFILE_CHARS_MAX)
         self.check_metadata(f"{path}.metadata_json", said.metadata_json)
-        _check_count(f"{path}.external_ids", len(said.external_ids), EXTERNAL_IDS_MAX)
+        check_count(f"{path}.external_ids", len(said.external_ids), EXTERNAL_IDS_MAX)
         for place, one in enumerate(said.external_ids):
             check_external_id(one, path=f"{path}.external_ids[{place}]")
 
@@ -110,7 +104,7 @@ class MessageChecks:
         check_text(f"{path}.file_name", part.file_name, chars_max=self.name_chars_max)
         self.check_metadata(f"{path}.metadata_json", part.metadata_json)
         if part.text is not None:
-            _check_long_text(f"{path}.text", part.text)
+            check_long_text(f"{path}.text", part.text, size_bytes_max=CONTENT_BYTES_MAX)
         elif part.data_json is not None:
             self._check_document(f"{path}.data_json", part.data_json)
         elif part.working_memory_id is not None:
@@ -132,7 +126,7 @@ class MessageChecks:
         elif part.reasoning:
             block = part.reasoning
             check_text(f"{path}.reasoning.provider", block.provider, chars_max=self.name_chars_max, required=True)
-            _check_long_text(f"{path}.reasoning.text", block.text)
+            check_long_text(f"{path}.reasoning.text", block.text, size_bytes_max=CONTENT_BYTES_MAX)
             if block.data_json:
                 self._check_document(f"{path}.reasoning.data_json", block.data_json)
         else:
@@ -154,14 +148,14 @@ def check_references(field: str, task_ids: Sequence[UUID]) -> None:
     Raises:
         LimitExceeded: there are more than there may be.
     """
-    _check_count(field, len(task_ids), _REFERENCES_MAX)
+    check_count(field, len(task_ids), _REFERENCES_MAX)
 
 
 def check_message_ids(message_ids: Sequence[str], *, path: str) -> None:
     """Refuse a list of ids that is empty, too long, or has an id that no message can have."""
     if not message_ids:
         raise InvalidArgument(f"{path} is empty", field=path)
-    _check_count(path, len(message_ids), MESSAGES_MAX)
+    check_count(path, len(message_ids), MESSAGES_MAX)
     for place, one in enumerate(message_ids):
         check_text(f"{path}[{place}]", one, chars_max=_MESSAGE_ID_CHARS_MAX, required=True)
 
@@ -176,20 +170,3 @@ def size_of(said: MessageInput) -> int:
 
 
 _PART_BYTES = 64  # the id of a record, and what marks the fields
-
-
-def _check_long_text(field: str, text: str) -> None:
-    if "\0" in text:
-        raise InvalidArgument(f"{field} holds a NUL character", field=field)
-    check_size(field, text, size_bytes_max=CONTENT_BYTES_MAX)
-
-
-def _check_count(path: str, count: int, count_max: int) -> None:
-    if count > count_max:
-        raise LimitExceeded(
-            f"{path} has {count} elements; the limit is {count_max}",
-            field=path,
-            limit=path,
-            limit_max=count_max,
-            value=count,
-        )

@@ -29,9 +29,10 @@ from context_service.retrieval.profiles import DEFAULT, profile, profile_names
 from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranking
 from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.calls import in_slices
+from service_runtime.checks import check_at_most, check_count
 from service_runtime.documents import beside_the_loop
 from service_runtime.metrics import Timed
 
@@ -401,12 +402,6 @@ def _check(asked: Asked, *, field: str) -> None:
     for name, value in (("tokens_max", asked.tokens_max), ("items_max", asked.items_max)):
         if value <= 0:
             raise InvalidArgument(f"{name} is negative", field=name)
-    for name, value, value_max in (
-        ("tokens_max", asked.tokens_max, TOKENS_MAX),
-        ("items_max", asked.items_max, ITEMS_MAX),
-        ("entity_node_ids", len(asked.which.entity_node_ids), NODES_MAX),
-    ):
-        if value > value_max:
-            raise LimitExceeded(
-                f"{name} is {value}; the limit is {value_max}", field=name, limit=name, limit_max=value_max, value=value
-            )
+    check_at_most("tokens_max", asked.tokens_max, TOKENS_MAX)
+    check_at_most("items_max", asked.items_max, ITEMS_MAX)
+    check_count("entity_node_ids", len(asked.which.entity_node_ids), NODES_MAX)

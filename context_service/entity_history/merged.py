@@ -17,7 +17,7 @@ from context_service.entity_history.graph_events import GraphEvents
 from context_service.working_memory.actions import ActionLog, ActionPlace, EntityAction
 from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 _EVENT_BYTES = 200

@@ -13,7 +13,7 @@ from uuid import UUID
 from contextkeep.errors import ContextNotFound, HoldNotFound, InvalidArgument, LimitExceeded, PermissionDenied
 from service_runtime import pages
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests

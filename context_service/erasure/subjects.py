@@ -27,7 +27,7 @@ from context_service.working_memory.retention import SWEEPER, Purges
 from contextkeep.errors import ErasureNotFound
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.erased import Erased, hash_of
 from service_runtime.ids import new_id
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction

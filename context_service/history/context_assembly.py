@@ -20,9 +20,9 @@ from context_service.history.node_mapper import Outcome
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
 from context_service.history.rules import path_steps
-from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text, utf8_bytes
+from service_runtime.checks import check_count, check_text, utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 PATHS_MAX = 32
@@ -103,10 +103,7 @@ class ContextAssembly:
         return AssembledPage(page.rows, token)
 
     def _paths(self, paths: Sequence[str]) -> dict[str, list[str]]:
-        if len(paths) > PATHS_MAX:
-            raise LimitExceeded(
-                f"{PATHS_MAX} data paths at most", limit="data_paths", limit_max=PATHS_MAX, value=len(paths)
-            )
+        check_count("data_paths", len(paths), PATHS_MAX)
         return {
             check_text("data_paths", path, chars_max=self._limits.expression.length_max): path_steps("data_paths", path)
             for path in paths

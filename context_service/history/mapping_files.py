@@ -19,7 +19,7 @@ from context_service.history.mappings import built_in, compile_mapping
 from context_service.history.rules import Rules, rules_bytes
 from contextkeep import mapping_files
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 
 FILES_BYTES_MAX = 1024 * 1024  # of all rules as JSON: one page of a list has room for them beside what is registered
 

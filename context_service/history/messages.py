@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from context_service.cel import CallBudget, EvaluationError, JsonWriter
 from context_service.parts import Part, ToolCall, ToolResult
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)

@@ -41,7 +41,7 @@ from contextkeep.errors import (
     PermissionDenied,
 )
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
 
 POLL_S = 0.5

@@ -16,8 +16,8 @@ import orjson
 from context_service.cel.parse import NO_IDENTIFIERS
 from context_service.graph import ENTITY_FIELDS, Direction
 from context_service.history.limits import DEFAULTS, HistoryLimits
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_at_most, check_bytes, check_count, check_texts
 
 Order = Literal["ascending", "descending"]
 Ordering = Literal["", "timestamp_asc", "timestamp_desc"]
@@ -148,12 +148,10 @@ def _check_size(rules: Rules, limits: HistoryLimits) -> None:
     """Refuse what would not be stored, or not be walked: the Entity Service has the same limits for types."""
     for name in ("edge_types", "entity_types"):
         types: Sequence[str] = getattr(rules, name)
-        _at_most(f"rules.{name}", len(types), limits.types_max, "types")
-        for position, text in enumerate(types):
-            check_text(f"rules.{name}[{position}]", text, chars_max=limits.name_chars_max, required=True)
-    _at_most("rules.messages", len(rules.messages), limits.rules_max, "message rules")
-    _at_most("rules.depth_max", rules.depth_max, limits.depth_max, "levels")
-    _at_most("rules", rules_bytes(rules), limits.mapping_bytes_max, "bytes")
+        check_texts(f"rules.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)
+    check_count("rules.messages", len(rules.messages), limits.rules_max)
+    check_at_most("rules.depth_max", rules.depth_max, limits.depth_max)
+    check_bytes("rules", rules_bytes(rules), limits.mapping_bytes_max)
     if any("\0" in text for text in _texts(rules)):
         raise InvalidArgument("the rules hold a NUL character", field="rules")
 
@@ -165,17 +163,6 @@ def _texts(rules: Rules) -> Iterator[str]:
     for key, role in rules.role_mapping.items():
         yield key
         yield role
-
-
-def _at_most(name: str, count: int, count_max: int, unit: str) -> None:
-    if count > count_max:
-        raise LimitExceeded(
-            f"{name}: {count} {unit}; the limit is {count_max}",
-            field=name,
-            limit=name,
-            limit_max=count_max,
-            value=count,
-        )
 
 
 def _check(rules: Rules, limits: HistoryLimits) -> None:

@@ -24,9 +24,10 @@ from context_service.history.node_mapper import NodeMapper, Outcome, Skip, Skipp
 from context_service.history.reading import begin, within_budget
 from context_service.history.registry import MappingRegistry
 from context_service.history.rules import Rules
-from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_text, parse_json, parse_object, utf8_bytes
+from service_runtime.checks import check_count, check_text, utf8_bytes
+from service_runtime.documents import beside_the_loop, parse_json, parse_object
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 SAMPLES_MAX = 1000
@@ -136,10 +137,7 @@ class MappingTrials:
             raise InvalidArgument("node_id or nodes: one of them", field="nodes" if trial.samples else "node_id")
         if trial.root is not None and not trial.samples:
             raise InvalidArgument("root goes with nodes; of a node_id it is that node", field="root")
-        if len(trial.samples) > SAMPLES_MAX:
-            raise LimitExceeded(
-                f"{SAMPLES_MAX} nodes at most", limit="nodes", limit_max=SAMPLES_MAX, value=len(trial.samples)
-            )
+        check_count("nodes", len(trial.samples), SAMPLES_MAX)
         size = page_size(trial.page_size)
         query = await beside_the_loop(trial.documents_chars, _query, principal, trial)
         key = decode_token(query, trial.page_token, parts=2)

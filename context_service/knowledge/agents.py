@@ -22,11 +22,10 @@ from contextkeep.errors import (
     AgentTemplateInUse,
     AgentTemplateNotFound,
     InvalidArgument,
-    LimitExceeded,
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_count, check_stored, check_text, check_texts
 from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -195,7 +194,7 @@ class Agents:
         return _no_template(agent_id) if self._is_template else no_agent(agent_id)
 
     def _check_agents(self, count: int) -> None:
-        self._check_count(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
+        check_stored(self._what + "s", count, TEMPLATES_MAX if self._is_template else AGENTS_MAX)
 
     def _check_id(self, agent_id: str) -> None:
         check_text(f"{self._what}_id", agent_id, chars_max=ID_CHARS_MAX, required=True)
@@ -204,12 +203,12 @@ class Agents:
         check_text(self._field(f"{self._what}_id"), said.agent_id, chars_max=ID_CHARS_MAX, required=True)
         check_text(self._field("template_id"), said.template_id, chars_max=ID_CHARS_MAX)
         check_text(self._field("display_name"), said.display_name, chars_max=_NAME_CHARS_MAX)
-        self._check_count(self._field("node_ids"), len(said.node_ids), NODES_MAX)
+        check_count(self._field("node_ids"), len(said.node_ids), NODES_MAX)
         self._check_texts("knowledge_bases", said.knowledge_bases, KNOWLEDGE_BASES_MAX, _NAME_CHARS_MAX)
         for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
             for kind, ones in (("ids", names.ids), ("families", names.families)) if names else ():
                 field = f"policy.{which}.{kind}"
-                self._check_count(self._field(field), len(ones), PROVIDERS_MAX)
+                check_count(self._field(field), len(ones), PROVIDERS_MAX)
                 for place, one in enumerate(ones):
                     if not _PROVIDER.fullmatch(one):
                         at = self._field(f"{field}[{place}]")
@@ -220,15 +219,7 @@ class Agents:
 
     def _check_texts(self, name: str, texts: Sequence[str], count_max: int, chars_max: int) -> None:
         field = self._field(name)
-        self._check_count(field, len(texts), count_max)
-        for place, text in enumerate(texts):
-            check_text(f"{field}[{place}]", text, chars_max=chars_max, required=True)
-
-    def _check_count(self, field: str, value: int, value_max: int) -> None:
-        if value > value_max:
-            raise LimitExceeded(
-                f"{field} is {value}; the limit is {value_max}", limit=field, limit_max=value_max, value=value
-            )
+        check_texts(field, texts, count_max=count_max, chars_max=chars_max)
 
 
 def no_agent(agent_id: str) -> AgentNotFound:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from context_service.knowledge.model import MemoryFilter, MemoryInput, MemoryKind
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_between, check_text, check_texts
 
 TEXT_CHARS_MAX = 8_000
 KEY_CHARS_MAX = 200
@@ -29,7 +29,7 @@ def check_memory(said: MemoryInput) -> None:
     check_text("memory.key", said.key, chars_max=KEY_CHARS_MAX)
     check_text("memory.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
     check_text("memory.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
-    check_share("memory.confidence", said.confidence)
+    check_between("memory.confidence", said.confidence, 0, 1)
     if source := said.source:
         for name, text, chars_max in (
             ("label", source.label, LABEL_CHARS_MAX),
@@ -47,7 +47,7 @@ def check_memory(said: MemoryInput) -> None:
         check_text("memory.experience.goal", experience.goal, chars_max=EXPERIENCE_CHARS_MAX)
         check_text("memory.experience.outcome", experience.outcome, chars_max=EXPERIENCE_CHARS_MAX)
         if experience.quality is not None:
-            check_share("memory.experience.quality", experience.quality)
+            check_between("memory.experience.quality", experience.quality, 0, 1)
 
 
 def check_filter(which: MemoryFilter) -> None:
@@ -70,10 +70,7 @@ def check_question(query: str, *, limit: int, limit_max: int) -> None:
     if not query.strip():
         raise InvalidArgument("query is blank", field="query")
     check_text("query", query, chars_max=QUERY_CHARS_MAX)
-    if not 1 <= limit <= limit_max:
-        raise InvalidArgument(
-            f"limit is {limit}, and not 1 to {limit_max}", field="limit", limit_max=limit_max, value=limit
-        )
+    check_between("limit", limit, 1, limit_max)
 
 
 def check_runs(runs: Sequence[str]) -> None:
@@ -82,19 +79,4 @@ def check_runs(runs: Sequence[str]) -> None:
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
     """
-    if len(runs) > RUNS_MAX:
-        raise LimitExceeded(
-            f"run_context_ids has {len(runs)}; the limit is {RUNS_MAX}",
-            field="run_context_ids",
-            limit="run_context_ids",
-            limit_max=RUNS_MAX,
-            value=len(runs),
-        )
-    for place, run in enumerate(runs):
-        check_text(f"run_context_ids[{place}]", run, chars_max=REF_CHARS_MAX, required=True)
-
-
-def check_share(field: str, value: float) -> None:
-    """Refuse what is not between 0 and 1; no number is not, either."""
-    if not 0.0 <= value <= 1.0:
-        raise InvalidArgument(f"{field} is not between 0 and 1", field=field)
+    check_texts("run_context_ids", runs, count_max=RUNS_MAX, chars_max=REF_CHARS_MAX)

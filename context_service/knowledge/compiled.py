@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from context_service.knowledge.definition import TRUST, FacetKind, at_most, check_heading, check_slug
+from context_service.knowledge.definition import TRUST, FacetKind, check_heading, check_slug
 from context_service.knowledge.making import FACET_BYTES_MAX, MadePage, Problem, Source
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.documents import check_size, check_text
+from service_runtime.checks import check_between, check_long_text, check_text
 
 PUT_MAX = 32  # facets that are put on a page
 LABEL_CHARS_MAX, URI_CHARS_MAX = 500, 2_000
@@ -101,12 +101,10 @@ class FacetInput:
         check_heading("facet.heading", self.heading)
         if self.kind is None:
             raise InvalidArgument("facet.kind is required", field="facet.kind")
-        check_text("facet.text", self.text, chars_max=FACET_BYTES_MAX)
-        check_size("facet.text", self.text, size_bytes_max=FACET_BYTES_MAX)
+        check_long_text("facet.text", self.text, size_bytes_max=FACET_BYTES_MAX)
         if not self.text.strip():
             raise InvalidArgument("facet.text is blank", field="facet.text")
-        if not 0.0 <= self.confidence <= 1.0:
-            raise InvalidArgument("facet.confidence is not between 0 and 1", field="facet.confidence")
+        check_between("facet.confidence", self.confidence, 0, 1)
         check_text("facet.source_label", self.source.label, chars_max=LABEL_CHARS_MAX)
         check_text("facet.source_uri", self.source.uri, chars_max=URI_CHARS_MAX)
         if not (self.source.label or self.source.uri):
@@ -159,12 +157,3 @@ class KeptPage:
     compiled_at: datetime
     created_at: datetime
     facets: Sequence[KeptFacet] = field(default_factory=tuple)  # none in lists
-
-
-def check_count(count: int) -> None:
-    """Refuse more facets that are put on a page than there may be.
-
-    Raises:
-        LimitExceeded: there are more.
-    """
-    at_most("facets", count, PUT_MAX)

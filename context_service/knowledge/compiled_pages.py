@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context_service.knowledge.compiled import FacetInput, KeptFacet, KeptPage, check_count
+from context_service.knowledge.compiled import PUT_MAX, FacetInput, KeptFacet, KeptPage
 from context_service.knowledge.compiled_rows import CompiledRows
 from context_service.knowledge.definition import NAME_CHARS_MAX
 from contextkeep.errors import CompiledPageNotFound, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_stored, check_text
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -82,7 +82,7 @@ class CompiledPages:
             page = await self._rows.lock(transaction, page_id)
             if page is None:
                 raise _not_found()
-            check_count(await self._rows.put(transaction, page, said, by=principal.subject))
+            check_stored("facets", await self._rows.put(transaction, page, said, by=principal.subject), PUT_MAX)
             read = await self._rows.read(transaction, page_id)
             facets = read.facets if read else ()
             put = next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)

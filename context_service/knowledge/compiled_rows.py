@@ -21,7 +21,8 @@ from context_service.retrieval.passages import BRAIN, Passage, Passages, Scope
 from context_service.retrieval.pieces import Piece
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, utf8_bytes
+from service_runtime.checks import utf8_bytes
+from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
 
 KIND = "facet"  # of their passages

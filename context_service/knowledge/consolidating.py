@@ -20,7 +20,7 @@ from context_service.knowledge.memory_texts import statement_of
 from context_service.knowledge.model import SOURCES_MAX, Memory, MemoryInput, MemoryKind, MemorySource
 from contextkeep.errors import InvalidArgument, PlanOutdated
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 

@@ -18,8 +18,8 @@ from context_service.cel import CompileBudget, ResultType
 from context_service.graph import ENTITY_FIELDS, Direction
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Rule, compile_rule
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_at_most, check_bytes, check_count, check_text, check_texts
 
 DEFINITIONS_MAX = 200  # of a tenant, by name
 VERSIONS_MAX = 50  # of one that are kept, beside the one that is approved
@@ -177,11 +177,8 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
     """
-    at_most("definition.facets", len(rules.facets), FACETS_MAX)
-    for facet in rules.facets:
-        for name in ("edge_types", "entity_types") if facet.walk else ():
-            at_most(f"definition.facets.walk.{name}", len(getattr(facet.walk, name)), limits.types_max)
-    at_most("definition", len(orjson.dumps(rules)), RULES_BYTES_MAX)
+    check_count("definition.facets", len(rules.facets), FACETS_MAX)
+    check_bytes("definition", len(orjson.dumps(rules)), RULES_BYTES_MAX)
     if any("\0" in text for text in _texts(rules)):
         raise InvalidArgument("the definition holds a NUL character", field="definition")
     check_text("definition.node_type", rules.node_type, chars_max=limits.name_chars_max, required=True)
@@ -274,30 +271,17 @@ def _compile_facet(place: str, facet: FacetRules, budget: CompileBudget) -> Comp
     )
 
 
-def at_most(limit: str, value: int, value_max: int) -> None:
-    """Refuse one more than there may be.
-
-    Raises:
-        LimitExceeded: there are more.
-    """
-    if value > value_max:
-        raise LimitExceeded(
-            f"{limit} is {value}; the limit is {value_max}", field=limit, limit=limit, limit_max=value_max, value=value
-        )
-
-
 def _check_walk(place: str, walk: FacetWalk, limits: HistoryLimits) -> None:
     for name in ("edge_types", "entity_types"):
         types: Sequence[str] = getattr(walk, name)
-        for number, text in enumerate(types):
-            check_text(f"{place}.{name}[{number}]", text, chars_max=limits.name_chars_max, required=True)
+        check_texts(f"{place}.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)
     if walk.direction not in get_args(Direction):
         raise InvalidArgument(
             f"{place}.direction is none of {', '.join(get_args(Direction))}", field=f"{place}.direction"
         )
     if walk.depth_max < 1:
         raise InvalidArgument(f"{place}.depth_max is not between 1 and {limits.depth_max}", field=f"{place}.depth_max")
-    at_most(f"{place}.depth_max", walk.depth_max, limits.depth_max)
+    check_at_most(f"{place}.depth_max", walk.depth_max, limits.depth_max)
 
 
 def _check_required(field: str, source: str) -> None:

@@ -22,7 +22,6 @@ from context_service.knowledge.definition import (
     Definition,
     DefinitionRules,
     DefinitionState,
-    at_most,
     check_name,
     check_rules,
     compile_definition,
@@ -37,6 +36,7 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -93,7 +93,7 @@ class Definitions:
             else:
                 version = newest.version + 1 if newest else 1
                 put, count = await self._rows.put(transaction, name, rules, version=version, by=principal.subject)
-                at_most("definitions", count, DEFINITIONS_MAX)
+                check_stored("definitions", count, DEFINITIONS_MAX)
             return put
 
         return await self._database.of(principal).transaction(self._requests.once(request, work))

@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import Enum
 from uuid import UUID
 
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_bytes, check_text
 
 BASES_MAX = 200  # of a tenant
 NAME_CHARS_MAX = 200
@@ -103,7 +103,7 @@ class DocumentInput:
             raise InvalidArgument(
                 "document.content_type is said of bytes; a record has its own", field="document.content_type"
             )
-        check_count("document.data", len(self.data or b""), DOCUMENT_BYTES_MAX)
+        check_bytes("document.data", len(self.data or b""), DOCUMENT_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +161,3 @@ def check_name(field_name: str, name: str) -> None:
     check_text(field_name, name, chars_max=NAME_CHARS_MAX)
     if not name.strip():
         raise InvalidArgument(f"{field_name} is blank", field=field_name)
-
-
-def check_count(limit: str, value: int, value_max: int) -> None:
-    """Refuse what is more than a limit."""
-    if value > value_max:
-        raise LimitExceeded(
-            f"{limit} is {value}; the limit is {value_max}", limit=limit, limit_max=value_max, value=value
-        )

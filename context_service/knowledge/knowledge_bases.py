@@ -23,7 +23,6 @@ from context_service.knowledge.knowledge_base import (
     DocumentInput,
     DocumentState,
     check_base,
-    check_count,
     check_name,
 )
 from contextkeep.errors import (
@@ -36,6 +35,7 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -73,7 +73,7 @@ class KnowledgeBases:
             requests=requests,
             of_row=base_of,
             not_found=_no_base,
-            check_count=lambda count: check_count("knowledge_bases", count, BASES_MAX),
+            check_count=lambda count: check_stored("knowledge_bases", count, BASES_MAX),
         )
 
     async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
@@ -163,8 +163,8 @@ class KnowledgeBases:
             documents, size_bytes = await self._rows.counted(
                 transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
             )
-            check_count("documents", documents, DOCUMENTS_MAX)
-            check_count("size_bytes", size_bytes, BASE_BYTES_MAX)
+            check_stored("documents", documents, DOCUMENTS_MAX)
+            check_stored("size_bytes", size_bytes, BASE_BYTES_MAX)
             whole = await self._of_record(transaction, base, said)
             document = await self._documents.add(transaction, base, whole, by=principal.subject)
             return document

@@ -23,7 +23,7 @@ from context_service.history.mappings import Rule
 from context_service.knowledge.definition import TRUST, CompiledDefinition, CompiledFacet, FacetKind
 from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
 from service_runtime.calls import give_way
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 from service_runtime.turns import SLICE_S
 
 TITLE_CHARS_MAX = 200

@@ -30,7 +30,6 @@ from context_service.knowledge.mcp_tool import (
 )
 from contextkeep.errors import (
     InvalidArgument,
-    LimitExceeded,
     McpServerFailed,
     McpServerNotFound,
     McpToolChanged,
@@ -41,8 +40,9 @@ from contextkeep.errors import (
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, aside, remaining_s
+from service_runtime.checks import check_stored, check_text
 from service_runtime.destinations import Destinations, literal_of
-from service_runtime.documents import check_text, parse_object
+from service_runtime.documents import parse_object
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 from service_runtime.sealing import KeyRing, key_id_of
@@ -124,7 +124,7 @@ class McpServers:
             requests=requests,
             of_row=lambda row: Server(**row._asdict()),
             not_found=_no_server,
-            check_count=lambda count: _check_count("MCP servers", count, SERVERS_MAX),
+            check_count=lambda count: check_stored("MCP servers", count, SERVERS_MAX),
         )
 
     @property
@@ -294,7 +294,7 @@ class McpServers:
                 is_default=said.is_default,
                 arguments=orjson.dumps(arguments).decode(),
             )
-            _check_count("approved MCP tools", count, APPROVED_MAX)
+            check_stored("approved MCP tools", count, APPROVED_MAX)
             return _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
 
         return await self._catalog.write(work, principal=principal, request=request)
@@ -407,11 +407,6 @@ def _check_id(server_id: str, *, field: str = "server_id") -> None:
 def _check_tool(server_id: str, tool_name: str) -> None:
     _check_id(server_id)
     check_text("tool_name", tool_name, chars_max=_TOOL_CHARS_MAX, required=True)
-
-
-def _check_count(what: str, value: int, value_max: int) -> None:
-    if value > value_max:
-        raise LimitExceeded(f"{what}: {value}; the limit is {value_max}", limit=what, limit_max=value_max, value=value)
 
 
 def _no_server(server_id: str) -> McpServerNotFound:

@@ -17,9 +17,10 @@ from context_service.knowledge.memory_texts import pieces_of, placed, statement_
 from context_service.knowledge.model import Memory, MemoryFilter, MemoryInput, MemoryKind
 from context_service.retrieval.passages import Audience, Passages
 from context_service.retrieval.pieces import Piece
-from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, MemoryNotFound, VersionConflict
+from contextkeep.errors import InvalidArgument, InvalidPageToken, MemoryNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.checks import check_stored
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Transaction
@@ -201,13 +202,7 @@ class Memories:
             LimitExceeded: the user has too many.
         """
         count = await self._rows.take_turn(transaction, kept.whose, more=1)
-        if count > MEMORIES_MAX:
-            raise LimitExceeded(
-                f"there are {MEMORIES_MAX} memories of a user at most",
-                limit="memories",
-                limit_max=MEMORIES_MAX,
-                value=count,
-            )
+        check_stored("memories", count, MEMORIES_MAX)
         seq, happened_at = await self._rows.insert(transaction, kept)
         await self._put_passages(transaction, kept, found, seq=seq, happened_at=happened_at)
 

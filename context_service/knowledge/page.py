@@ -12,8 +12,8 @@ from uuid import UUID
 
 import orjson
 
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_size, check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_count, check_long_text, check_text
 
 PAGE_BYTES_MAX = 1024 * 1024
 PAGES_MAX = 10_000  # of a user
@@ -146,8 +146,7 @@ def check_page(said: PageInput) -> None:
     check_text("page.title", said.title, chars_max=TITLE_CHARS_MAX)
     if not said.title.strip():
         raise InvalidArgument("page.title is blank", field="page.title")
-    check_text("page.markdown", said.markdown, chars_max=PAGE_BYTES_MAX)
-    check_size("page.markdown", said.markdown, size_bytes_max=PAGE_BYTES_MAX)
+    check_long_text("page.markdown", said.markdown, size_bytes_max=PAGE_BYTES_MAX)
     if not said.markdown.strip():
         raise InvalidArgument("page.markdown is blank", field="page.markdown")
     for limit, value, value_max in (
@@ -155,8 +154,7 @@ def check_page(said: PageInput) -> None:
         ("page.sources", len(said.sources), SOURCES_MAX),
         ("page.memory_ids", len(said.memory_ids), CITED_MAX),
     ):
-        if value > value_max:
-            raise too_many(limit, value_max, value)
+        check_count(limit, value, value_max)
     for number, alias in enumerate(said.aliases):
         where = f"page.aliases[{number}]"
         check_text(where, alias, chars_max=ALIAS_CHARS_MAX)
@@ -207,10 +205,3 @@ def compared(name: str) -> str:
 def names_of(slug: str, aliases: Sequence[str]) -> list[str]:
     """Return what leads to a page, the slug first."""
     return list(dict.fromkeys([slug, *map(compared, aliases)]))
-
-
-def too_many(limit: str, limit_max: int, value: int) -> LimitExceeded:
-    """Return the error of one more than there may be."""
-    return LimitExceeded(
-        f"{limit} is {value}; the limit is {limit_max}", field=limit, limit=limit, limit_max=limit_max, value=value
-    )

@@ -30,7 +30,7 @@ from context_service.retrieval.passages import WIKI, Audience, Passage, Passages
 from context_service.retrieval.terms import masks
 from contextkeep.errors import MemoryNotFound
 from service_runtime.auth import Principal
-from service_runtime.documents import utf8_bytes
+from service_runtime.checks import utf8_bytes
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 KIND = "page"  # of their passages

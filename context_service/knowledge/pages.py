@@ -23,14 +23,14 @@ from context_service.knowledge.page import (
     check_page,
     names_of,
     slug_of,
-    too_many,
 )
 from context_service.knowledge.page_rows import Cut, Newest, Owner, PageRows, cut_of, scope_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PageNameTaken, PageNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_text, utf8_bytes
+from service_runtime.checks import check_count, check_stored, check_text, utf8_bytes
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
@@ -103,8 +103,8 @@ class Pages:
                 await self._rows.still_holds(transaction, owner, before.page_id, said)
                 page_id, version = before.page_id, before.version
             else:
-                if not before and (count := await self._rows.count(transaction, principal.user_id)) >= PAGES_MAX:
-                    raise too_many("pages", PAGES_MAX, count + 1)
+                if not before:
+                    check_stored("pages", await self._rows.count(transaction, principal.user_id) + 1, PAGES_MAX)
                 page_id = before.page_id if before else new_id()
                 version = await self._rows.put(
                     transaction, owner, page_id, said, cut, before=before, created_by=principal.subject
@@ -136,9 +136,8 @@ class Pages:
     def _cut(self, said: PageInput, scope_id: UUID) -> Cut:
         parts: list[sections.Section] = []
         for part in sections.sections(said.markdown):
-            if len(parts) == SECTIONS_MAX:
-                raise too_many("page.sections", SECTIONS_MAX, SECTIONS_MAX + 1)
             parts.append(part)
+            check_count("page.sections", len(parts), SECTIONS_MAX)
         return cut_of(said.title, said.aliases, parts, count=self._tokens.count, scope_id=scope_id)
 
     async def read(self, name: PageName, *, version: int, principal: Principal) -> Page:

@@ -12,10 +12,10 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.catalog import Catalog, Table, check_unbound
-from contextkeep.errors import InvalidArgument, LimitExceeded, SpecialistNotFound
+from contextkeep.errors import InvalidArgument, SpecialistNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_between, check_count, check_stored, check_text
 from service_runtime.postgres import Database, Row
 from service_runtime.requests import Request, Requests
 
@@ -85,7 +85,7 @@ class Specialists:
             requests=requests,
             of_row=_specialist,
             not_found=lambda name: SpecialistNotFound("there is no such specialist", specialist_id=name),
-            check_count=lambda count: _check_count("specialists", count, SPECIALISTS_MAX),
+            check_count=lambda count: check_stored("specialists", count, SPECIALISTS_MAX),
         )
 
     @property
@@ -143,27 +143,14 @@ def _check(said: SpecialistInput) -> None:
     _check_id("specialist.specialist_id", said.specialist_id)
     check_text("specialist.display_name", said.display_name, chars_max=_NAME_CHARS_MAX)
     check_text("specialist.instructions", said.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
-    _check_count("specialist.node_ids", len(said.node_ids), NODES_MAX)
-    if not 0 <= said.steps_max <= STEPS_MAX:
-        raise InvalidArgument(
-            f"specialist.steps_max is {said.steps_max}, and not 1 to {STEPS_MAX}",
-            field="specialist.steps_max",
-            limit_max=STEPS_MAX,
-            value=said.steps_max,
-        )
+    check_count("specialist.node_ids", len(said.node_ids), NODES_MAX)
+    check_between("specialist.steps_max", said.steps_max, 0, STEPS_MAX)
 
 
 def _check_id(field: str, specialist_id: str) -> None:
     check_text(field, specialist_id, chars_max=ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(specialist_id):
         raise InvalidArgument(f"{field} is not of small letters, digits and hyphens, a letter first", field=field)
-
-
-def _check_count(field: str, value: int, value_max: int) -> None:
-    if value > value_max:
-        raise LimitExceeded(
-            f"{field} is {value}; the limit is {value_max}", field=field, limit=field, limit_max=value_max, value=value
-        )
 
 
 def _specialist(row: Row) -> Specialist:

@@ -16,7 +16,7 @@ from context_service.operations.operators import check_operator, everywhere, key
 from contextkeep.errors import InvalidArgument, TenantNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Row, lives_elsewhere
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from context_service.operations.operators import everywhere
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Row
 
 _KIND_CHARS_MAX = 100

@@ -16,7 +16,7 @@ from context_service.query.remembered import Remembered
 from context_service.query.setting_rows import SettingRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 

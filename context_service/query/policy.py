@@ -15,7 +15,8 @@ from context_service.query.hits import MemoryMode, Target
 from context_service.query.memory import MEMORY
 from context_service.query.providers import DEADLINE_S_MAX, Entry, ProviderInfo
 from context_service.query.workspace import NODES_MAX, WORKSPACE
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_between, check_count
 
 DEADLINE_MS_MAX = round(DEADLINE_S_MAX * 1000)
 FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")  # of a setting, as a request names them
@@ -37,25 +38,13 @@ class Setting:
         Raises:
             InvalidArgument, LimitExceeded: the field is named.
         """
-        if self.deadline_ms is not None and not 1 <= self.deadline_ms <= DEADLINE_MS_MAX:
-            raise InvalidArgument(
-                f"setting.deadline_ms is {self.deadline_ms}, and not 1 to {DEADLINE_MS_MAX}",
-                field="setting.deadline_ms",
-                limit_max=DEADLINE_MS_MAX,
-                value=self.deadline_ms,
-            )
+        if self.deadline_ms is not None:
+            check_between("setting.deadline_ms", self.deadline_ms, 1, DEADLINE_MS_MAX)
         if self.node_ids is not None and provider_id != WORKSPACE:
             raise InvalidArgument(f"setting.workspace is for the provider {WORKSPACE}", field="setting.workspace")
         if self.memory_mode is not None and provider_id != MEMORY:
             raise InvalidArgument(f"setting.memory is for the provider {MEMORY}", field="setting.memory")
-        if len(self.node_ids or ()) > NODES_MAX:
-            raise LimitExceeded(
-                f"setting.workspace.node_ids is {len(self.node_ids or ())}; the limit is {NODES_MAX}",
-                field="setting.workspace.node_ids",
-                limit="setting.workspace.node_ids",
-                limit_max=NODES_MAX,
-                value=len(self.node_ids or ()),
-            )
+        check_count("setting.workspace.node_ids", len(self.node_ids or ()), NODES_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from context_service.query.policy import Policy, Ruled
 from context_service.query.providers import BOTH, PROVIDERS_MAX, Entry, Providers, Scope
 from context_service.query.workspace import NODES_MAX, WORKSPACE
 from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
-from service_runtime.documents import check_text
+from service_runtime.checks import check_at_most, check_between, check_count, check_text
 
 QUERY_CHARS_MAX = 8_000
 LIMIT_DEFAULT, LIMIT_MAX = 20, 50
@@ -92,31 +92,21 @@ class Question:
         if not self.query.strip():
             raise InvalidArgument("query is blank", field="query")
         check_text("query", self.query, chars_max=QUERY_CHARS_MAX)
-        if not 1 <= self.limit <= LIMIT_MAX:
-            raise InvalidArgument(
-                f"limit is {self.limit}, and not 1 to {LIMIT_MAX}", field="limit", limit_max=LIMIT_MAX, value=self.limit
-            )
+        check_between("limit", self.limit, 1, LIMIT_MAX)
         if self.tokens_max < 0:
             raise InvalidArgument("tokens_max is negative", field="tokens_max")
         if self.time_from and self.time_to and self.time_from >= self.time_to:
             raise InvalidArgument("time_to is not behind time_from", field="time_to")
         selection = self.selection or Selection()
-        for field, value, value_max in (
-            ("tokens_max", self.tokens_max, TOKENS_MAX),
+        check_at_most("tokens_max", self.tokens_max, TOKENS_MAX)
+        for field, count, count_max in (
             ("context_ids", len(self.context_ids), CONTEXTS_MAX),
             ("provider_options.workspace.node_ids", len(self.node_ids), NODES_MAX),
             ("providers.ids", len(selection.ids), PROVIDERS_MAX),
             ("providers.families", len(selection.families), PROVIDERS_MAX),
             ("expand_refs", len(self.expand_refs), REFS_MAX),
         ):
-            if value > value_max:
-                raise LimitExceeded(
-                    f"{field} is {value}; the limit is {value_max}",
-                    field=field,
-                    limit=field,
-                    limit_max=value_max,
-                    value=value,
-                )
+            check_count(field, count, count_max)
         for place, ref in enumerate(self.expand_refs):
             field = f"expand_refs[{place}]"
             if not ref.strip():

@@ -16,7 +16,7 @@ from context_service.query.source_test_rows import SourceTest, SourceTestRows
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PermissionDenied, SourceTestNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.ids import new_id
 
 ANSWER_BYTES_MAX = 1024 * 1024  # that are kept of one answer

@@ -12,7 +12,6 @@ from context_service.knowledge.definition import (
     NAME_CHARS_MAX,
     DefinitionRules,
     FacetKind,
-    at_most,
 )
 from context_service.knowledge.making import Made, MadeFacet, Problem, Source
 from context_service.servicers import wire
@@ -21,7 +20,7 @@ from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
-from service_runtime.documents import check_text
+from service_runtime.checks import check_count, check_text
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -51,7 +50,7 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
     ) -> AsyncIterator[pb.CompilePagesResponse]:
         """Compile pages, and tell how far it is."""
         check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
-        at_most("node_ids", len(request.node_ids), NODES_MAX)
+        check_count("node_ids", len(request.node_ids), NODES_MAX)
         wanted = Wanted(
             definition_name=request.definition_name,
             node_ids=tuple(str(parse_id(f"node_ids[{at}]", one)) for at, one in enumerate(request.node_ids)),

@@ -16,7 +16,7 @@ from contextkeep.context.v1 import transfer_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import USER_ID_CHARS_MAX
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.ids import parse_id
 
 _GRAPH_CHARS_MAX = 512

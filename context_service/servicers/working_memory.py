@@ -23,7 +23,7 @@ from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, UploadNotFound
 from service_runtime import calls
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import RESPONSE, request_of, unpacked

@@ -17,7 +17,7 @@ import orjson
 from context_service.windows.importance import Weights
 from context_service.windows.prices import Prices
 from contextkeep.errors import InvalidArgument
-from service_runtime.documents import check_text
+from service_runtime.checks import check_between, check_text
 
 KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
 STEPS_MAX = 1_000  # of either
@@ -228,6 +228,5 @@ def _group(name: str, of: type, said: Mapping[str, Any], *, most: float) -> dict
 
 
 def _number(name: str, value: _N, least: float, most: float) -> _N:
-    if not (math.isfinite(value) and least <= value <= most):
-        raise InvalidArgument(f"config.{name} is not from {least:g} to {most:,}", field=f"config.{name}")
+    check_between(f"config.{name}", value, least, most)
     return value

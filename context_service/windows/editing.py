@@ -39,7 +39,8 @@ from contextkeep.errors import (
     WindowClosed,
 )
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_size, check_text
+from service_runtime.checks import check_size, check_text
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests

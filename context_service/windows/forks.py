@@ -36,7 +36,8 @@ from context_service.windows.window_rows import Window, WindowInput, WindowRows,
 from context_service.windows.windows import Opening, Windows
 from contextkeep.errors import Aborted, ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_size, check_text
+from service_runtime.checks import check_size, check_text
+from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction

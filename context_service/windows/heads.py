@@ -9,7 +9,8 @@ from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.packs import NOTE_TOKENS, body_of
 from context_service.windows.window_rows import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
-from service_runtime.documents import check_size, check_text, parse_json
+from service_runtime.checks import check_size, check_text
+from service_runtime.documents import parse_json
 
 SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
 TOOLS_BYTES_MAX = 1024 * 1024

@@ -26,7 +26,7 @@ from context_service.windows.units import Said, kinds_in
 from context_service.windows.window_rows import Window
 from contextkeep.errors import LimitExceeded
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -16,7 +15,7 @@ from context_service.windows.packs import Packs
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import Aborted, InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_between, check_text
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
@@ -222,8 +221,8 @@ def _check(outcome: Outcome, principal: Principal) -> None:
     for name in ("step_from", "step_to"):
         if getattr(outcome, name) < 0:
             raise InvalidArgument(f"{name} is negative", field=name)
-    if outcome.quality is not None and not (math.isfinite(outcome.quality) and 0 <= outcome.quality <= 1):
-        raise InvalidArgument("quality is not from 0 to 1", field="quality")
+    if outcome.quality is not None:
+        check_between("quality", outcome.quality, 0, 1)
     check_text("lesson", outcome.lesson, chars_max=LESSON_CHARS_MAX)
     if outcome.lesson:
         if not outcome.lesson.strip():

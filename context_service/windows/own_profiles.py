@@ -23,10 +23,11 @@ from context_service.contexts.order import Order
 from context_service.windows.learned import applied
 from context_service.windows.profile_rows import ProfileRows, StoredProfile
 from context_service.windows.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
-from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_size, check_text, in_stoppable_thread
+from service_runtime.checks import check_size, check_stored, check_text
+from service_runtime.documents import beside_the_loop, in_stoppable_thread
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -92,8 +93,7 @@ class OwnProfiles:
                 ("profiles", PROFILES_MAX, put.profiles),
                 ("profile_versions", VERSIONS_MAX, put.versions),
             ):
-                if value > most:
-                    raise LimitExceeded(f"there are {most} {limit} at most", limit=limit, limit_max=most, value=value)
+                check_stored(limit, value, most)
             return await self._rows.stored(transaction, name, put.version)
 
         return await door.transaction(self._requests.once(request, work))

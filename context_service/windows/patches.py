@@ -23,8 +23,8 @@ from context_service.windows.task_state import (
     place_of,
 )
 from context_service.windows.view_rows import BY_CALLER, Held
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_text
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_text, limit_exceeded
 
 ENTRIES_MAX = 500  # of callers, that a window holds
 CHANGES_MAX = 100  # of a call
@@ -75,12 +75,7 @@ def entries_said(said: Sequence[Said], removed: Sequence[Said], *, last_seq: int
     """
     count = len(said) + len(removed)
     if count > CHANGES_MAX:
-        raise LimitExceeded(
-            f"there are {count} changes; the limit is {CHANGES_MAX}",
-            limit="changes",
-            limit_max=CHANGES_MAX,
-            value=count,
-        )
+        raise limit_exceeded("set", count, CHANGES_MAX, "items, with those of remove")
     entries = [_entry(one, f"set[{number}]", last_seq) for number, one in enumerate(said)]
     return entries, [_entry(one, f"remove[{number}]", last_seq, is_removed=True) for number, one in enumerate(removed)]
 

@@ -19,8 +19,8 @@ from context_service.windows.prices import Prices
 from context_service.windows.statistics_rows import Level, StatisticsRows
 from context_service.windows.usage_rows import Usage, UsageRows
 from context_service.windows.window_rows import Window, WindowRows
-from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
+from service_runtime.checks import check_between
 from service_runtime.documents import beside_the_loop
 
 STEPS_MAX, STEP_TOKENS_MAX = 100_000, 10_000_000
@@ -150,8 +150,7 @@ class Statistics:
             InvalidArgument: a number cannot be.
         """
         for name, value, most in (("steps", steps, STEPS_MAX), ("step_tokens", step_tokens, STEP_TOKENS_MAX)):
-            if not 0 <= value <= most:
-                raise InvalidArgument(f"{name} is not between 0 and {most}", field=name)
+            check_between(name, value, 0, most)
         principal = principal.without_admin()
         window = await self._windows.find(window_id, principal=principal)
         levels = await self._rows.levels(window, principal=principal)

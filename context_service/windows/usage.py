@@ -12,6 +12,7 @@ from context_service.windows.usage_rows import Usage, UsageRows
 from context_service.windows.window_rows import WindowRows, no_window
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
+from service_runtime.checks import check_between
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
@@ -110,8 +111,7 @@ class Billing:
 def _check(billed: Usage) -> None:
     for name in ("pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"):
         least = 1 if name == "input_tokens" else 0
-        if not least <= getattr(billed, name) <= TOKENS_MAX:
-            raise InvalidArgument(f"{name} is not between {least} and {TOKENS_MAX}", field=name)
+        check_between(name, getattr(billed, name), least, TOKENS_MAX)
     if billed.cached_tokens + billed.cache_write_tokens > billed.input_tokens:
         raise InvalidArgument(
             "input_tokens is less than cached_tokens and cache_write_tokens: it is all of the prompt",

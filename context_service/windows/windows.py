@@ -26,7 +26,8 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_text
+from service_runtime.checks import check_between, check_text
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
@@ -100,8 +101,7 @@ class Windows:
                 f"{said.model} is not a model that is known: say in context_tokens how many tokens it takes",
                 field="context_tokens",
             )
-        if not 0 < context_tokens <= CONTEXT_TOKENS_MAX:
-            raise InvalidArgument(f"context_tokens is not between 1 and {CONTEXT_TOKENS_MAX}", field="context_tokens")
+        check_between("context_tokens", context_tokens, 1, CONTEXT_TOKENS_MAX)
         told = config.updated(
             config.NOTHING, {**said.config, **config.budget_of(said.token_budget, said.output_reservation)}
         )

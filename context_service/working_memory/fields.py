@@ -14,8 +14,9 @@ from pathlib import PurePosixPath
 from uuid import UUID
 
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
-from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_size, check_text, parse_json, parse_object
+from contextkeep.errors import InvalidArgument
+from service_runtime.checks import check_count, check_long_text, check_text
+from service_runtime.documents import parse_json, parse_object
 from service_runtime.vectors import check_vector
 
 FILTER_VALUES_MAX = 100  # of one field
@@ -150,9 +151,7 @@ class FieldChecks:
             raise InvalidArgument(f"{field} holds a character that is not printable", field=field)
         for name in _PROSE:
             if name in names:
-                text = getattr(said, name)
-                check_text(f"{path}.{name}", text, chars_max=_PROSE_BYTES_MAX)
-                check_size(f"{path}.{name}", text, size_bytes_max=_PROSE_BYTES_MAX)
+                check_long_text(f"{path}.{name}", getattr(said, name), size_bytes_max=_PROSE_BYTES_MAX)
         others: dict[str, Callable[[RecordInput, str], None]] = {
             "metadata_json": self._check_metadata,
             "content_json": self._check_content,
@@ -179,7 +178,7 @@ class FieldChecks:
             ("name_prefix", (which.name_prefix,), self._chars_max["name"]),
             ("tags", which.tags, self.tag_chars_max),
         ):
-            check_count(field, texts, count_max=FILTER_VALUES_MAX)
+            check_count(field, len(texts), FILTER_VALUES_MAX)
             for text in texts:
                 check_text(field, text, chars_max=chars_max)
         self._check_object("metadata_contains_json", which.metadata_contains_json)
@@ -194,14 +193,13 @@ class FieldChecks:
     def _check_content_text(self, said: RecordInput, field: str) -> None:
         if said.content_text and said.content_json:
             raise InvalidArgument("give content_json or content_text, not both", field=field)
-        check_text(field, said.content_text, chars_max=self.content_bytes_max)
-        check_size(field, said.content_text, size_bytes_max=self.content_bytes_max)
+        check_long_text(field, said.content_text, size_bytes_max=self.content_bytes_max)
 
     def _check_object(self, field: str, text: str) -> None:
         parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
     def _check_tags(self, said: RecordInput, field: str) -> None:
-        check_count(field, said.tags, count_max=self.tags_max)
+        check_count(field, len(said.tags), self.tags_max)
         for tag in said.tags:
             check_text(field, tag, chars_max=self.tag_chars_max, required=True)
 
@@ -217,21 +215,6 @@ def content_type_of_name(name: str) -> str:
     endings = "".join(PurePosixPath(name).suffixes[-2:])
     guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")
     return f"application/{encoding}" if encoding else guessed or ""
-
-
-def check_count(field: str, values: Sequence[object], *, count_max: int) -> None:
-    """Refuse too many values.
-
-    Raises:
-        LimitExceeded: there are more than `count_max`.
-    """
-    if len(values) > count_max:
-        raise LimitExceeded(
-            f"{field} has {len(values)} values; the limit is {count_max}",
-            limit=field,
-            limit_max=count_max,
-            value=len(values),
-        )
 
 
 def _check_embedding(said: RecordInput, field: str) -> None:

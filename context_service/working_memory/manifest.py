@@ -16,10 +16,10 @@ from context_service.graph import EntityGraph, TreeNode
 from context_service.working_memory.fields import FieldChecks, RecordFilter
 from context_service.working_memory.record import SIZE, STORED, Record, record_of
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
-from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.checks import check_at_most, check_texts
 from service_runtime.postgres import Database, Row, Tenant
 
 EDGE_TYPES = ("Contains", "Owns", "Calls", "Produces", "HasIO", "HAS_CHILD", "HAS_STEP")
@@ -186,26 +186,12 @@ class Manifests:
         """Return what a page token is bound to, the edge types, the depth and the records of a group."""
         self._checks.check_filter(question.which)
         edge_types = question.edge_types or EDGE_TYPES
-        if len(edge_types) > EDGE_TYPES_MAX:
-            raise LimitExceeded(
-                f"edge_types has {len(edge_types)} values; the limit is {EDGE_TYPES_MAX}",
-                limit="edge_types",
-                limit_max=EDGE_TYPES_MAX,
-                value=len(edge_types),
-            )
-        for edge_type in edge_types:
-            check_text("edge_types", edge_type, chars_max=_EDGE_TYPE_CHARS_MAX, required=True)
+        check_texts("edge_types", edge_types, count_max=EDGE_TYPES_MAX, chars_max=_EDGE_TYPE_CHARS_MAX)
         for name in ("depth_max", "records_max"):
             if getattr(question, name) < 0:
                 raise InvalidArgument(f"{name} is negative", field=name)
         depth_max = question.depth_max or DEPTH_DEFAULT
-        if depth_max > self._depth_max:
-            raise LimitExceeded(
-                f"depth_max is {depth_max}; the limit is {self._depth_max}",
-                limit="depth_max",
-                limit_max=self._depth_max,
-                value=depth_max,
-            )
+        check_at_most("depth_max", depth_max, self._depth_max)
         records_max = min(question.records_max or RECORDS_DEFAULT, RECORDS_MAX)
         which = dataclasses.astuple(question.which)
         query = ("FetchWMManifest", principal.tenant_id, edge_types, depth_max, *which)

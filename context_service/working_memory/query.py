@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import orjson
 
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
-from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
+from contextkeep.errors import AnswerTooLarge, InvalidArgument
 from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_text
 from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
-from service_runtime.documents import check_text
 from service_runtime.postgres import Database
 
 LIMIT_DEFAULT = 100
@@ -142,7 +142,7 @@ class _Statement:
             ("group_by", question.group_by),
             ("order_by", question.order_by),
         ):
-            _check_count(field, len(names))
+            check_count(field, len(names), COLUMNS_MAX)
         if not question.select:
             raise InvalidArgument("select names no column", field="select")
 
@@ -288,13 +288,6 @@ def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Col
         if not column.function and column.name not in names:
             at = f"{field}[{place}]"
             raise InvalidArgument(f"{at} is neither an aggregate nor in group_by", field=at)
-
-
-def _check_count(field: str, count: int) -> None:
-    if count > COLUMNS_MAX:
-        raise LimitExceeded(
-            f"{field} has {count} columns; the limit is {COLUMNS_MAX}", limit=field, limit_max=COLUMNS_MAX, value=count
-        )
 
 
 def _limit(limit: int) -> int:

@@ -27,6 +27,7 @@ from contextkeep.errors import (
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.calls import hold_bytes
+from service_runtime.checks import check_between
 
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
 URL_LIFETIME_S = 900
@@ -185,8 +186,7 @@ class RecordReader:
             NoDownloadUrl: the provider, or its credentials, sign none.
             RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
         """
-        if not 0 <= lifetime_s <= URL_LIFETIME_S_MAX:
-            raise InvalidArgument(f"lifetime_s is {lifetime_s}, not 0 to {URL_LIFETIME_S_MAX}", field="lifetime_s")
+        check_between("lifetime_s", lifetime_s, 0, URL_LIFETIME_S_MAX)
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
         if stored is None:
             raise record_has_no_blob(record)

@@ -23,15 +23,15 @@ from pgvector import HalfVector
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.fusion import reciprocal_ranks
 from context_service.retrieval.passages import Passages
-from context_service.working_memory.fields import FILTER_VALUES_MAX, check_count
+from context_service.working_memory.fields import FILTER_VALUES_MAX
 from context_service.working_memory.in_passages import found_in_passages
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
 from context_service.working_memory.record_passages import NODE
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
+from service_runtime.checks import check_count, check_text
 from service_runtime.conditions import Bindings, condition_sql
-from service_runtime.documents import check_text
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.vectors import check_vector
@@ -465,8 +465,8 @@ def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMod
     if question.embedding is not None:
         check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
         check_text("embedding.model", question.embedding.model, chars_max=128)
-    check_count("entity_node_ids", question.entity_node_ids, count_max=ENTITIES_MAX)
-    check_count("memory_types", question.memory_types, count_max=FILTER_VALUES_MAX)
+    check_count("entity_node_ids", len(question.entity_node_ids), ENTITIES_MAX)
+    check_count("memory_types", len(question.memory_types), FILTER_VALUES_MAX)
     for memory_type in question.memory_types:
         check_text("memory_types", memory_type, chars_max=TEXT_CHARS_MAX)
     for field in ("graph_name", "agent_bundle_id", "app_id"):

@@ -19,7 +19,7 @@ from context_service.blobs.storage import check_blob_size
 from contextkeep.errors import LimitExceeded
 from service_runtime.administration import administering
 from service_runtime.auth import Principal
-from service_runtime.documents import check_size
+from service_runtime.checks import check_size
 from service_runtime.postgres import Database, Tenant, Transaction
 
 # Room is scarce below a tenth of the limit, or this where it is more. Writers who looked before that take no turns: it

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
+from service_runtime.checks import check_text
 from service_runtime.documents import (
     BESIDE_BYTES,
     CONTAINERS_MAX,
     NESTING_MAX,
     CallerLeftError,
     beside_the_loop,
-    check_text,
     check_wanted,
     parse_json,
     parse_object,
