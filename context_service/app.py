@@ -143,6 +143,7 @@ from context_service.tokens import TokenCounter
 from context_service.transfer.exporting import Exporting
 from context_service.transfer.importing import Importing
 from context_service.transfer.owed import Owed
+from context_service.transfer.row_checks import RowChecks
 from context_service.windows import plugged
 from context_service.windows.accounts import Accounts
 from context_service.windows.checkpoint_rows import CheckpointRows
@@ -504,15 +505,7 @@ async def _working_memory(
     record_passages = RecordPassages(ground.passages)
     file_texts = FileTexts(database, ground.record_texts, record_passages, count=ground.tokens.count)
     await stack.enter_async_context(background.keeping(file_texts.keep_reading))
-    checks = FieldChecks(
-        metadata_bytes_max=settings.metadata_bytes_max,
-        content_bytes_max=settings.node_data_bytes_max,
-        nesting_max=settings.json_nesting_max,
-        name_chars_max=settings.name_chars_max,
-        type_chars_max=settings.type_chars_max,
-        tags_max=settings.tags_max,
-        tag_chars_max=settings.tag_chars_max,
-    )
+    checks = _field_checks(settings)
     writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
     memory = WorkingMemory(
         database,
@@ -581,6 +574,28 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
     return _Room(servicer, service)
 
 
+def _field_checks(settings: Settings) -> FieldChecks:
+    return FieldChecks(
+        metadata_bytes_max=settings.metadata_bytes_max,
+        content_bytes_max=settings.node_data_bytes_max,
+        nesting_max=settings.json_nesting_max,
+        name_chars_max=settings.name_chars_max,
+        type_chars_max=settings.type_chars_max,
+        tags_max=settings.tags_max,
+        tag_chars_max=settings.tag_chars_max,
+    )
+
+
+def _message_checks(settings: Settings) -> MessageChecks:
+    return MessageChecks(
+        message_bytes_max=settings.context_message_bytes_max,
+        parts_max=settings.context_message_parts_max,
+        metadata_bytes_max=settings.metadata_bytes_max,
+        nesting_max=settings.json_nesting_max,
+        name_chars_max=settings.name_chars_max,
+    )
+
+
 async def _contexts(
     ground: _Ground, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
 ) -> tuple[_Room[ContextsServicer], Messaging, Recalling]:
@@ -607,13 +622,7 @@ async def _contexts(
     standing.show(ground.metrics)
     await stack.enter_async_context(background.keeping(standing.keep_reading))
     await _keep_making_passage_vectors(ground, CONTEXT, stack)
-    checks = MessageChecks(
-        message_bytes_max=settings.context_message_bytes_max,
-        parts_max=settings.context_message_parts_max,
-        metadata_bytes_max=settings.metadata_bytes_max,
-        nesting_max=settings.json_nesting_max,
-        name_chars_max=settings.name_chars_max,
-    )
+    checks = _message_checks(settings)
     pointed = PointedRecords(database, passages, read=ground.record_texts.read, count=tokens.count)
     await stack.enter_async_context(background.keeping(pointed.keep_reading))
     messaging = Messaging(
@@ -1040,6 +1049,7 @@ async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _
         owed=Owed(embeds_texts=ground.embedder is not None, queued_max=settings.queued_items_max),
         mend=mend,
         nesting_max=settings.json_nesting_max,
+        checks=RowChecks(messages=_message_checks(settings), records=_field_checks(settings)),
         held=ground.held,
     )
     exporting = Exporting(database, ground.storage, ground.graph, held=ground.held)

@@ -31,9 +31,9 @@ from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 PARTS_MAX = 1_000  # of a version
-_ID_CHARS_MAX = 200
-_NAME_CHARS_MAX = 200
-_DESCRIPTION_CHARS_MAX = 1_000
+ID_CHARS_MAX = 200
+NAME_CHARS_MAX = 200
+DESCRIPTION_CHARS_MAX = 1_000
 _CUTTING = 16  # times as long as parsing takes, as of messages
 _VERSION_MAX = 2**31 - 1
 
@@ -132,7 +132,7 @@ class Artifacts:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
             ArtifactNotFound: it has none, or not this version.
         """
-        check_text("artifact_id", artifact_id, chars_max=_ID_CHARS_MAX, required=True)
+        check_text("artifact_id", artifact_id, chars_max=ID_CHARS_MAX, required=True)
         if not 0 <= version <= _VERSION_MAX:
             raise InvalidArgument("version is negative", field="version")
         meant = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
@@ -185,9 +185,9 @@ class Artifacts:
     async def _check(self, said: ArtifactInput) -> int:
         """Refuse what cannot be stored, and return how many bytes it has."""
         for field, text, chars_max in (
-            ("artifact_id", said.artifact_id, _ID_CHARS_MAX),
-            ("name", said.name, _NAME_CHARS_MAX),
-            ("description", said.description, _DESCRIPTION_CHARS_MAX),
+            ("artifact_id", said.artifact_id, ID_CHARS_MAX),
+            ("name", said.name, NAME_CHARS_MAX),
+            ("description", said.description, DESCRIPTION_CHARS_MAX),
         ):
             check_text(f"artifact.{field}", text, chars_max=chars_max, required=field == "artifact_id")
         if not said.parts:

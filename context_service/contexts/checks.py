@@ -15,14 +15,14 @@ from service_runtime.ids import parse_id
 
 EXTERNAL_IDS_MAX = 20
 CONTENT_BYTES_MAX = 1024 * 1024
-_TITLE_CHARS_MAX = 400
-_EXTERNAL_ID_CHARS_MAX = 400
-_SYSTEM_CHARS_MAX = 100
+TITLE_CHARS_MAX = 400
+EXTERNAL_ID_CHARS_MAX = 400
+SYSTEM_CHARS_MAX = 100
 _MESSAGE_ID_CHARS_MAX = 200
 _SESSION_CHARS_MAX = 200
 _MEDIA_TYPE_CHARS_MAX = 255
 _URL_CHARS_MAX = 8192
-_PROFILE_CHARS_MAX = 100
+PROFILE_CHARS_MAX = 100
 _REFERENCES_MAX = 100
 
 
@@ -77,10 +77,10 @@ class MessageChecks:
             InvalidArgument: a field is malformed.
             LimitExceeded: one is too large.
         """
-        check_text(f"{path}.title", said.title, chars_max=_TITLE_CHARS_MAX)
+        check_text(f"{path}.title", said.title, chars_max=TITLE_CHARS_MAX)
         check_text(f"{path}.app_id", said.app_id, chars_max=self.name_chars_max)
         check_text(f"{path}.agent_bundle_id", said.agent_bundle_id, chars_max=self.name_chars_max)
-        check_text(f"{path}.recall_profile", said.recall_profile, chars_max=_PROFILE_CHARS_MAX)
+        check_text(f"{path}.recall_profile", said.recall_profile, chars_max=PROFILE_CHARS_MAX)
         self.check_metadata(f"{path}.metadata_json", said.metadata_json)
         check_count(f"{path}.external_ids", len(said.external_ids), EXTERNAL_IDS_MAX)
         for place, one in enumerate(said.external_ids):
@@ -138,8 +138,8 @@ class MessageChecks:
 
 def check_external_id(one: ExternalId, *, path: str) -> None:
     """Refuse an external id that is incomplete or too long."""
-    check_text(f"{path}.system", one.system, chars_max=_SYSTEM_CHARS_MAX, required=True)
-    check_text(f"{path}.id", one.id, chars_max=_EXTERNAL_ID_CHARS_MAX, required=True)
+    check_text(f"{path}.system", one.system, chars_max=SYSTEM_CHARS_MAX, required=True)
+    check_text(f"{path}.id", one.id, chars_max=EXTERNAL_ID_CHARS_MAX, required=True)
 
 
 def check_references(field: str, task_ids: Sequence[UUID]) -> None:

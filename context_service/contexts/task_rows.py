@@ -253,7 +253,8 @@ def _stored(said: MessageInput) -> str:
     return orjson.dumps({**stored, "parts": to_json(said.parts)}).decode()
 
 
-def _read_message(text: str) -> MessageInput:
+def read_message(text: str) -> MessageInput:
+    """Return the message of a status, as it is stored."""
     stored = orjson.loads(text)
     return MessageInput(**{**stored, "parts": of_json(stored["parts"])})
 
@@ -263,7 +264,7 @@ def _task(row: Row) -> Task:
         task_id=row.task_id,
         context_id=row.context_id,
         state=TaskState(row.state),
-        message=_read_message(row.status_message) if row.status_message else None,
+        message=read_message(row.status_message) if row.status_message else None,
         status_at=row.status_at,
         reference_task_ids=tuple(row.reference_task_ids),
         metadata_json=row.metadata,

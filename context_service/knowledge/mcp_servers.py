@@ -54,8 +54,8 @@ URL_CHARS_MAX = 1_000
 SECRET_CHARS_MIN, SECRET_CHARS_MAX = 8, 4_096
 ARGUMENTS_BYTES_MAX = 16 * 1024
 _ARGUMENTS_NESTING_MAX = 10
-_NAME_CHARS_MAX = 200
-_TOOL_CHARS_MAX = 128
+NAME_CHARS_MAX = 200
+TOOL_CHARS_MAX = 128
 _DISCOVERY_S = 20.0
 _ID = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _SECRET = re.compile(r"[\x21-\x7e]+")
@@ -346,7 +346,7 @@ class McpServers:
 
     def _check(self, said: ServerInput, secret: str, clears_secret: bool) -> None:
         _check_id(said.server_id, field="server.server_id")
-        check_text("server.display_name", said.display_name, chars_max=_NAME_CHARS_MAX)
+        check_text("server.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
         check_text("server.url", said.url, chars_max=URL_CHARS_MAX, required=True)
         origin = origin_of(said.url)
         if literal := literal_of(origin.host):
@@ -406,7 +406,7 @@ def _check_id(server_id: str, *, field: str = "server_id") -> None:
 
 def _check_tool(server_id: str, tool_name: str) -> None:
     _check_id(server_id)
-    check_text("tool_name", tool_name, chars_max=_TOOL_CHARS_MAX, required=True)
+    check_text("tool_name", tool_name, chars_max=TOOL_CHARS_MAX, required=True)
 
 
 def _no_server(server_id: str) -> McpServerNotFound:

@@ -24,7 +24,7 @@ ID_CHARS_MAX = 50
 INSTRUCTIONS_CHARS_MAX = 8_000
 NODES_MAX = 20
 STEPS_DEFAULT, STEPS_MAX = 4, 10
-_NAME_CHARS_MAX = 200
+NAME_CHARS_MAX = 200
 _ID = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _PROVIDER = "sub-agent-"
 _THINGS = "specialists"
@@ -141,7 +141,7 @@ class Specialists:
 
 def _check(said: SpecialistInput) -> None:
     _check_id("specialist.specialist_id", said.specialist_id)
-    check_text("specialist.display_name", said.display_name, chars_max=_NAME_CHARS_MAX)
+    check_text("specialist.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
     check_text("specialist.instructions", said.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
     check_count("specialist.node_ids", len(said.node_ids), NODES_MAX)
     check_between("specialist.steps_max", said.steps_max, 0, STEPS_MAX)

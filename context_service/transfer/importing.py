@@ -35,6 +35,7 @@ from context_service.transfer.exporting import check_unbound
 from context_service.transfer.files import IncomingFile, file_said, pieces_of
 from context_service.transfer.import_rows import ContextHeld, Run
 from context_service.transfer.owed import Owed
+from context_service.transfer.row_checks import RowChecks
 from context_service.transfer.rows import ALL, Column, Columns
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, FIRST, RECORDS, RECORDS_WITH_FILE, Table
 from context_service.working_memory import blob_rows
@@ -106,6 +107,7 @@ class Importing:
         owed: Owed,
         mend: Mend,
         nesting_max: int,
+        checks: RowChecks,
         held: HeldBytes,
     ) -> None:
         self._database = database
@@ -118,6 +120,7 @@ class Importing:
         self._owed = owed
         self._mend = mend
         self._nesting_max = nesting_max
+        self._checks = checks
 
     async def get(self, import_id: UUID, *, principal: Principal) -> Run:
         """Return an import, as far as it is.
@@ -179,6 +182,7 @@ class Importing:
             provider=self._provider,
             owed=self._owed,
             nesting_max=self._nesting_max,
+            checks=self._checks,
             held=held,
             turn=lambda: Turn(self._turns, principal),
             take_over=lambda context_id: import_rows.take_over(self._database, tenant.tenant_id, context_id),
@@ -326,6 +330,7 @@ class _Import:
         provider: str,
         owed: Owed,
         nesting_max: int,
+        checks: RowChecks,
         held: Held,
         turn: Callable[[], Turn],
         take_over: Callable[[str], Awaitable[None]],
@@ -341,6 +346,7 @@ class _Import:
         self._provider = provider
         self._owed = owed
         self._nesting_max = nesting_max
+        self._checks = checks
         self._held = held
         self._incoming_bytes = 0  # charged for the piece that came last, unless it waits
         self._waiting_bytes = 0  # charged for those that wait
@@ -721,6 +727,10 @@ class _Import:
                 raise piece.refused("it has other members than the first", line=number)
             for one in documents:
                 self._check_document(piece, table, one, row.get(one.name), number)
+            try:
+                self._checks.check(table.name, row)
+            except (InvalidArgument, LimitExceeded) as error:
+                raise piece.refused(error.message, line=number) from error
             found.append(row)
         if not found:
             raise piece.refused("it has no rows")

@@ -92,6 +92,17 @@ def data(kind: str, value: bytes, table: str = "") -> Callable[[Pieces], Pieces]
     return change
 
 
+def _long_text(those: Pieces) -> Pieces:
+    n = place(those, "rows", "message")
+    first, *others = those[n].data.splitlines(keepends=True)
+    long = json.dumps({**json.loads(first), "content": "x" * (2**20 + 1)}).encode() + b"\n"  # has a piece of its own
+    cut = [
+        replace(those[n], data=data, says={**those[n].says, "rows": count})
+        for data, count in ((long, 1), (b"".join(others), len(others)))
+    ]
+    return [*those[:n], *cut, *those[n + 1 :]]
+
+
 DEEP = "[" * 2000 + "]" * 2000
 HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "no manifest": (without("manifest"), "begins with its manifest|no place"),
@@ -116,7 +127,14 @@ HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "nothing where something must be": (rows("message", lambda row: {**row, "said_at": None}), "breaks the rule"),
     "a time that is none": (rows("message", lambda row: {**row, "said_at": "soon"}), "cannot be stored"),
     "a number that is too large": (rows("message", lambda row: {**row, "seq": 2**70}), "cannot be stored|not JSON"),
-    "a NUL": (rows("message", lambda row: {**row, "content": "\0"}), "cannot be stored"),
+    "a NUL": (rows("message", lambda row: {**row, "content": "\0"}), "holds a NUL character"),
+    "a text that no call takes": (_long_text, r"content must have at most 1,048,576 bytes \(got 1,048,577\)"),
+    "a title that no call takes": (
+        rows("context", lambda row: {**row, "title": "x" * 401}, "context"),
+        r"title must have at most 400 characters \(got 401\)",
+    ),
+    "a record's name that no call takes": (rows("wm_record", lambda row: {**row, "name": "x" * 513}), "512 characters"),
+    "parts that are none": (rows("message", lambda row: {**row, "parts": '[{"x": 1}]'}), "another form"),
     "a document that is deep": (rows("message", lambda row: {**row, "metadata": DEEP}), "metadata is no document"),
     "a document that is none": (rows("message", lambda row: {**row, "metadata": "{"}), "metadata is no document"),
     "a document of its own kind": (rows("message", lambda row: {**row, "metadata": {}}), "no text of a document"),

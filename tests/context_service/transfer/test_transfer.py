@@ -16,6 +16,7 @@ import pytest
 
 from context_service.transfer import exporting, import_rows
 from context_service.transfer.archive import Piece
+from context_service.transfer.row_checks import COLUMNS
 from context_service.transfer.rows import AUTHORS
 from context_service.transfer.tables import CARRIED, CONTEXT, CONTEXT_ROWS, LEFT_OUT
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, MessageInput, NodeInput
@@ -104,6 +105,15 @@ def test_every_table_is_carried_or_left_out_for_a_reason(stack: Stack):
         ).fetchall()
     assert {name for (name,) in tables} == CARRIED.keys() | LEFT_OUT.keys()
     assert not CARRIED.keys() & LEFT_OUT.keys()
+
+
+def test_every_column_with_a_limit_is_carried(stack: Stack):
+    named = {(table, column) for table, columns in COLUMNS.items() for column in columns}
+    with psycopg.connect(stack.urls.superuser) as connection:
+        columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'context'"
+        there = set(connection.execute(columns))
+    assert named <= there
+    assert all(column not in CARRIED[table].left_out for table, column in named)
 
 
 async def test_a_context_is_the_same_in_another_tenant(stack: Stack, admin: Caller, other: Caller):
