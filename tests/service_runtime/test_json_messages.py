@@ -54,7 +54,7 @@ def test_a_body_of_too_many_objects_is_refused_for_the_cost_of_reading_its_bytes
     reader = JsonMessages([pb.DESCRIPTOR])  # it begins no process for this
 
     def refuse() -> None:
-        with pytest.raises(LimitExceeded, match="at most 65,536 lists and objects .got 349,002."):
+        with pytest.raises(LimitExceeded, match="at most 65,536 lists and objects"):
             asyncio.run(reader.read(pb.WriteGraphRequest, TOO_MANY, of=caller(1, "a")))
 
     assert units(refuse) < 25  # 9, of which reading them is 1; to make them messages takes 5,000
