@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 
 from context_service.mcp.servicer import TOOLS
 from context_service.settings import Settings as ContextSettings
@@ -46,7 +45,7 @@ def rows() -> Iterator[tuple[str, list[str]]]:
             yield heading, [cell.strip() for cell in line.strip("|").split(" | ")]
 
 
-ROWS = [pytest.param(heading, cells, id=cells[0][:60]) for heading, cells in rows()]
+ROWS = list(rows())
 
 
 def codes(cell: str) -> list[str]:
@@ -89,34 +88,29 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize(("heading", "cells"), ROWS)
-def test_what_a_row_names_as_ours_is_there(heading: str, cells: list[str]):
-    here, *_ = codes(cells[1]) or [""]
-    assert len(cells) == 3, "a row has three cells; a bar in one of them ends it"
-    assert here or cells[1] == NONE, "a row names something of ours, or says that there is none"
-    unknown = [UNKNOWN[heading](code) for code in codes(cells[1])]
-    assert not any(unknown), f"there is no {', '.join(filter(None, unknown))}"
+def test_what_each_row_names_as_ours_is_there():
+    for heading, cells in ROWS:
+        here, *_ = codes(cells[1]) or [""]
+        assert len(cells) == 3, f"{cells}: a row has three cells; a bar in one of them ends it"
+        assert here or cells[1] == NONE, f"{cells}: a row names something of ours, or says that there is none"
+        unknown = [UNKNOWN[heading](code) for code in codes(cells[1])]
+        assert not any(unknown), f"there is no {', '.join(filter(None, unknown))}"
+        assert cells[1] != NONE or len(cells[2]) > 20, f"{cells}: say what to do instead"
 
 
-@pytest.mark.parametrize(("heading", "cells"), ROWS)
-def test_a_row_without_an_equal_says_what_to_do_instead(heading: str, cells: list[str]):
-    assert cells[1] != NONE or len(cells[2]) > 20
-
-
-@pytest.mark.parametrize(("heading", "cells"), ROWS)
-def test_what_the_remarks_name_is_there(heading: str, cells: list[str]):
+def test_what_the_remarks_name_is_there():
     """Of the last column, what reads as one of ours: a command, a tool, a message's field, an RPC."""
-    for code in codes(cells[2]):
+    options = {option for command in leaves(contextkeep) for option in options_of(command)}
+    for code in (code for _, cells in ROWS for code in codes(cells[2])):
         first = code.split()[0]
         if code.startswith("--"):
-            known = {option for command in leaves(contextkeep) for option in options_of(command)}
-            assert first in known
+            assert first in options, code
         elif " " in code and first in contextkeep.commands:
-            assert not unknown_of_command(code)
+            assert not unknown_of_command(code), code
         elif re.fullmatch(r"(wm|history|rag)_\w+", code):
-            assert code in TOOLS
+            assert code in TOOLS, code
         elif re.fullmatch(r"[A-Z][a-z]+[A-Z]\w+", code):
-            assert code in RPCS
+            assert code in RPCS, code
 
 
 def test_all_tables_are_read():
