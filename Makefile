@@ -65,7 +65,7 @@ examples: install ## try every property with many examples (EXAMPLES=1000 each; 
 	@EXAMPLES=$(or $(EXAMPLES),1000) $(PYTEST) tests -m hypothesis -o timeout=0 -o faulthandler_timeout=0
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
-	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py -k whatever
+	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py tests/hostile/test_transport.py -k whatever
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
 	@$(RUN) -m ruff format --check --quiet .

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
@@ -68,6 +70,19 @@ def all_rpcs() -> list[Rpc]:
     return found
 
 
+@functools.cache
+def all_stubs() -> dict[str, Any]:
+    """Return the generated stub of each service, by the service's full name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("v1/*_pb2_grpc.py")):
+        module = importlib.import_module(".".join(["contextkeep", *path.relative_to(PACKAGE).with_suffix("").parts]))
+        package = ".".join(module.__name__.split(".")[:-1])
+        for name, stub in vars(module).items():
+            if name.endswith("Stub"):
+                found[f"{package}.{name.removesuffix('Stub')}"] = stub
+    return found
+
+
 def fields(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:
     """Yield the path of every field of a message, those of its messages too; one that holds itself is not entered."""
     for field in descriptor.fields:
@@ -81,3 +96,11 @@ def fields(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> It
 def dotted(path: tuple[FieldDescriptor, ...]) -> str:
     """Return the path of a field as errors name it: "header.request_id"."""
     return ".".join(field.name for field in path)
+
+
+def by_kind(rpcs: Iterable[Rpc]) -> list[Rpc]:
+    """Return the RPC with the largest request of each kind of handler: streams, read or write, server."""
+    kinds: dict[tuple[object, ...], Rpc] = {}
+    for rpc in sorted(rpcs, key=lambda rpc: -len(list(fields(rpc.request.DESCRIPTOR)))):
+        kinds.setdefault((rpc.client_streaming, rpc.server_streaming, rpc.reads, rpc.process), rpc)
+    return list(kinds.values())

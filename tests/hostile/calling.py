@@ -18,7 +18,7 @@ from contextkeep.errors import Unauthenticated, error_classes
 from contextkeep.status import DETAILS_KEY, DOMAIN
 from service_runtime.auth import OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.conftest import Addresses
-from tests.rpcs import Rpc
+from tests.rpcs import Rpc, all_stubs
 
 TIMEOUT_S = 20.0
 WHOLE_SHARES = {"calls_share_of_tenant": 1.0, "calls_share_of_key": 1.0}  # one key may have all places
@@ -128,6 +128,7 @@ class Client:
 
     def __init__(self, channels: dict[str, grpc.Channel]) -> None:
         self._channels = channels
+        self._stubs = {service: stub(channels[service.split(".")[1]]) for service, stub in all_stubs().items()}
 
     @classmethod
     @contextmanager
@@ -149,13 +150,12 @@ class Client:
     def call(
         self, rpc: Rpc, case: Case, *, key: object, metadata: Sequence[tuple[str, Any]] = (), **options: Any
     ) -> Outcome:
-        """Make the call and read it to its end."""
-        return self.send(
-            rpc.path,
+        """Make the call and read it to its end; messages go through the generated stub, as a bundle sends them."""
+        of_messages = all(isinstance(message, Message) for message in _several(case))
+        return self._send(
+            getattr(self._stubs[rpc.service], rpc.name) if of_messages else self.method(rpc),
             case,
-            process=rpc.process,
             kind=(rpc.client_streaming, rpc.server_streaming),
-            decode=rpc.response.FromString,
             metadata=(("authorization", f"Bearer {key}"), *metadata),
             **options,
         )
@@ -173,6 +173,17 @@ class Client:
     ) -> Outcome:
         """Call a path, whoever may serve it, as an RPC of a kind: client stream, server stream."""
         method = self._method(path, process, kind, decode)
+        return self._send(method, case, kind=kind, metadata=metadata, timeout_s=timeout_s)
+
+    def _send(
+        self,
+        method: Any,
+        case: Case,
+        *,
+        kind: tuple[bool, bool],
+        metadata: Sequence[tuple[str, Any]],
+        timeout_s: float = TIMEOUT_S,
+    ) -> Outcome:
         sent = iter(_several(case)) if kind[0] else _several(case)[0]
         answers: list[Any] = []
         try:

@@ -305,7 +305,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
-        "import_id": done("ImportArchive", _archive(str(new_id()), import_id=t.import_id))
+        "import_id": done("ImportArchive", _archive(str(new_id()), owner=t.user_id, import_id=t.import_id))
         .answers[0]
         .imported.import_id,
         "blob_key": stored.blob_key,
@@ -698,10 +698,10 @@ def _import(*lines: dict[str, object], **header: object) -> list[Message]:
     ]
 
 
-def _archive(context_id: str, **header: object) -> list[Message]:
+def _archive(context_id: str, owner: str = "", **header: object) -> list[Message]:
     """Return the import of an archive of a context without messages."""
     said = {"context_id": context_id, "ancestors": [context_id], "last_said_at": "2026-01-01T00:00:00Z", "last_seq": 0}
-    owned = {"owner_user_id": "", "app_id": "", "agent_bundle_id": "", "created_by": "somebody"}
+    owned = {"owner_user_id": owner, "app_id": "", "agent_bundle_id": "", "created_by": "somebody"}
     manifest = {"format": 1, "scope": {"kind": "context", "id": context_id}}
     of: dict[str, object] = {"context": context_id}
     made, seal = [], FIRST_SEAL

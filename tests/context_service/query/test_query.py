@@ -20,7 +20,7 @@ from service_runtime.ids import new_id
 from tests.context_service.contexts import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_grpc, over_mcp
 from tests.fakes import context_providers as stubs
-from tests.hostile.test_two_tenants import blinded
+from tests.hostile.strangers import blinded
 
 SOMEWHERE = "01a00000-0000-7000-8000-000000000001"
 RENEWAL = "When was the renewal of Acme signed?"
