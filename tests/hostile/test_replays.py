@@ -306,11 +306,10 @@ def test_an_answer_outlives_its_object(
     outage.ends()
     assert outage.has_begun, f"no answer was stored: {lost}"
     assert lost.reason == "UNAVAILABLE", str(lost)
-    fates = FATES[rpc.name]
+    fates = FATES[rpc.name] if rpc.name in TWO_STEPS else []  # the first answer has met them above
     if rpc.name in ABOUT_CONTEXT and rpc.name not in TWO_STEPS:  # these need no answer
-        for fate in fates:
+        for fate in FATES[rpc.name]:
             _happen(client, key, fate(things, None), shared_urls)
-        fates = []
     again = replica.call(rpc, case, key=key)
     assert again.ok, f"after an outage: {again}"
     assert _fields(again.answers[0]) == _fields(first), "after an outage"
