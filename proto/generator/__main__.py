@@ -17,6 +17,7 @@ from pathlib import Path
 
 import calls_page
 import model
+import typescript_calls
 import typescript_values
 from protos import ROOT, run_protoc
 
@@ -62,6 +63,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield CALLS_PAGE, calls_page.page(protos)
     for name, content in typescript_values.files(protos):
         yield TYPESCRIPT_VALUES / name, content
+    yield TYPESCRIPT_VALUES / "calls.ts", typescript_calls.text(protos)
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()

@@ -74,6 +74,7 @@ class Rpc:
     """A call."""
 
     service: str  # "contextkeep.context.v1.Contexts"
+    file: str
     name: str
     request: Message
     response: Message
@@ -127,6 +128,7 @@ def _rpcs(file: FileDescriptorProto, messages: Mapping[str, Message]) -> Iterato
             headers = [messages[one.type_name].fields for one in request.fields if one.name == "header"]
             yield Rpc(
                 service=f"{file.package}.{service.name}",
+                file=file.name,
                 name=method.name,
                 request=request,
                 response=messages[method.output_type.removeprefix(".")],

@@ -11,30 +11,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from model import Enum, Field, Message, Model
-from typescript_table import BY_HAND, PAIRS, VALUES, Hand, Value
+from model import Enum, Field, Message, Model, Rpc
+from typescript_table import BY_HAND, CALLS, PAIRS, VALUES, Hand, Value
 
+from contextkeep.errors import ContextKeepError, error_classes
+
+ERRORS = {error.reason: error.__name__ for error in error_classes() if error.__module__ == ContextKeepError.__module__}
 TIMESTAMP = "google.protobuf.Timestamp"
-_INTS64 = frozenset({"int64", "uint64", "sint64", "fixed64", "sfixed64"})
-_TYPES = {"string": "string", "bool": "boolean", "bytes": "Uint8Array"}  # all others are numbers
+INTS64 = frozenset({"int64", "uint64", "sint64", "fixed64", "sfixed64"})
+TYPES = {"string": "string", "bool": "boolean", "bytes": "Uint8Array"}  # all others are numbers
 
 
 def files(model: Model) -> Iterator[tuple[str, str]]:
     """Yield the name and the content of each file: one for each proto that has values."""
-    values = _reached(model)
+    values = reached(model)
     by_proto: dict[str, list[Message]] = {}
     for message in model.messages.values():
         if message.full_name in values:
             by_proto.setdefault(message.file, []).append(message)
     exports = []
     for proto, messages in by_proto.items():
-        yield f"{_stem(proto)}.ts", _File(model, values, proto).text(messages)
+        yield f"{_stem(proto)}.ts", _Values(model, values, proto).text(messages)
         names = ", ".join(sorted(_name(message.full_name, values[message.full_name]) for message in messages))
         exports.append(f'export type {{ {names} }} from "./{_stem(proto)}.js";')
+    options = ", ".join(sorted(call.options for call in CALLS.values() if call.options))
+    exports.append(f'export type {{ {options} }} from "./calls.js";')
     yield "index.ts", "\n".join(["// All values; made from the protos by `make proto`.", "", *sorted(exports), ""])
 
 
-def _reached(model: Model) -> Mapping[str, Value]:
+def reached(model: Model) -> Mapping[str, Value]:
     """Return the values of the table, and those of the messages that are in them, by the full names of messages."""
     by_name = {_short(full_name): full_name for full_name in model.messages}
     values: dict[str, Value] = {}
@@ -64,53 +69,130 @@ def _reached(model: Model) -> Mapping[str, Value]:
     return values
 
 
-class _File:
-    """One file, and what it has to import."""
+class Writer:
+    """A file, and what it has to import."""
 
-    def __init__(self, model: Model, values: Mapping[str, Value], proto: str) -> None:
-        self._model = model
-        self._values = values
+    def __init__(self, model: Model, values: Mapping[str, Value], proto: str = "") -> None:
+        self.model = model
+        self.values = values
         self._proto = proto
-        self._stubs: dict[str, bool] = {}  # by the stem of the proto: whether it is needed at run time
-        self._imports: dict[str, set[str]] = {}
+        self._stubs: dict[str, bool] = {}  # by proto: whether it is needed at run time
+        self._imported: dict[str, set[str]] = {}
         self._fields = {field.name for message in model.messages.values() for field in message.fields}
         self._rpcs = {rpc.name for rpc in model.rpcs}
 
-    def text(self, messages: Sequence[Message]) -> str:
-        """Return the file."""
-        body = [line for message in messages for line in self._value(message, self._values[message.full_name])]
-        head = [f"// Made from {self._proto} by `make proto`.", ""]
-        for stem, is_needed in sorted(self._stubs.items()):
-            path = next(name for name in self._protos() if _stem(name) == stem).removesuffix(".proto")
+    def file(self, source: str, body: Sequence[str]) -> str:
+        """Return the whole file; `source` is what it is made from."""
+        head = [f"// Made from {source} by `make proto`.", ""]
+        for proto, is_needed in sorted(self._stubs.items()):
             kind = "" if is_needed else "type "
-            head.append(f'import {kind}* as {self._alias(stem)} from "../gen/{path}_pb.js";')
-        for module, names in sorted(self._imports.items()):
+            path = proto.removesuffix(".proto")
+            head.append(f'import {kind}* as {self._alias(proto)} from "../gen/{path}_pb.js";')
+        for module, names in sorted(self._imported.items()):
             are_types = all(name.startswith("type ") for name in names)
             bare = {name: name.removeprefix("type ") for name in names}
             ordered = [bare[name] if are_types else name for name in sorted(names, key=lambda name: bare[name])]
             head.append(f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{module}";')
         return "\n".join([*head, *body, ""])
 
-    def _protos(self) -> set[str]:
-        return {thing.file for things in (self._model.messages, self._model.enums) for thing in things.values()}
+    def nested_type(self, full_name: str) -> str:
+        """Return the type of a value, and import it."""
+        if hand := BY_HAND.get(_short(full_name)):
+            return self._hand_type(hand)
+        name = _name(full_name, self.values[full_name])
+        self._import_value(full_name, f"type {name}")
+        return name
+
+    def nested_function(self, full_name: str) -> str:
+        """Return the function that makes a value of its message, and import it."""
+        if hand := BY_HAND.get(_short(full_name)):
+            self.imports(f"../{hand.module}.js", hand.function)
+            return hand.function
+        function = _function(_name(full_name, self.values[full_name]))
+        self._import_value(full_name, function)
+        return function
+
+    def _import_value(self, full_name: str, name: str) -> None:
+        proto = self.model.messages[full_name].file
+        if proto != self._proto:
+            self.imports(f"./{_stem(proto)}.js", name)
+
+    def _hand_type(self, hand: Hand) -> str:
+        module = hand.module if hand.imports_type else "json" if hand.type == "JsonObject" else ""
+        if module:
+            self.imports(f"../{module}.js", f"type {hand.type}")
+        return hand.type
+
+    def _hand_call(self, hand: Hand) -> str:
+        self.imports(f"../{hand.module}.js", hand.function)
+        return f"{hand.function}(message)"
+
+    def stub(self, thing: Message | Enum, *, at_run_time: bool = False) -> str:
+        """Return the generated message or enum."""
+        self._stubs[thing.file] = self._stubs.get(thing.file, False) or at_run_time
+        name = thing.full_name.split(".v1.")[-1].replace(".", "_")
+        return f"{self._alias(thing.file)}.{name}"
+
+    def stub_of_service(self, rpc: Rpc) -> str:
+        """Return the generated service of a call."""
+        self._stubs[rpc.file] = True
+        return f"{self._alias(rpc.file)}.{rpc.service.rpartition('.')[2]}"
+
+    def _alias(self, proto: str) -> str:
+        return "pb" if proto == self._proto else f"{camel(Path(proto).stem)}Pb"
+
+    def imports(self, module: str, *names: str) -> None:
+        """Import names; a type begins with "type "."""
+        self._imported.setdefault(module, set()).update(names)
+
+    def comment(self, comment: str, indent: str) -> Iterator[str]:
+        """Yield a comment, with the names of fields and calls as the client has them."""
+        if not comment:
+            return
+        text = re.sub(r"`([A-Za-z_]+)`", lambda found: f"`{self._client_name(found[1])}`", comment)
+        text = re.sub(r"\b[A-Z][A-Z_]+[A-Z]\b", lambda found: ERRORS.get(found[0], found[0]), text)
+        lines = re.sub(r"\b(?:[A-Z][a-z]+){2,}\b", self._method_name, text).replace("Reasons: ", "Throws ").splitlines()
+        if len(lines) == 1:
+            yield f"{indent}/** {lines[0]} */"
+            return
+        yield f"{indent}/**"
+        yield from (f"{indent} * {line}".rstrip() for line in lines)
+        yield f"{indent} */"
+
+    def _client_name(self, name: str) -> str:
+        if name in self._fields:
+            return camel(name)
+        return method_name(name) if name in self._rpcs else name
+
+    def _method_name(self, found: re.Match[str]) -> str:
+        return method_name(found[0]) if found[0] in self._rpcs else found[0]
+
+
+class _Values(Writer):
+    """The values of one proto."""
+
+    def text(self, messages: Sequence[Message]) -> str:
+        """Return the file."""
+        body = [line for message in messages for line in self._value(message, self.values[message.full_name])]
+        return self.file(self._proto, body)
 
     def _value(self, message: Message, value: Value) -> Iterator[str]:
         name = _name(message.full_name, value)
         fields = list(self._fields_of(message, value))
         yield ""
-        yield from self._comment(message.comment, "")
+        yield from self.comment(message.comment, "")
         yield f"export interface {name} {{"
         for field, _ in fields:
             is_time = field.type_name == TIMESTAMP
-            yield from self._comment(field.comment.replace("Unset", "Empty") if is_time else field.comment, "  ")
+            yield from self.comment(field.comment.replace("Unset", "Empty") if is_time else field.comment, "  ")
             mark = "?" if self._is_optional(field, value) else ""
             yield f"  {self._member(field, value)}{mark}: {self._type(field, value)};"
         for extra, hand in value.more.items():
-            yield from self._comment(hand.comment, "  ")
+            yield from self.comment(hand.comment, "  ")
             yield f"  {extra}: {self._hand_type(hand)};"
         yield "}"
         yield ""
-        yield f"export function {_function(name)}(message: {self._stub(message)}): {name} {{"
+        yield f"export function {_function(name)}(message: {self.stub(message)}): {name} {{"
         optional = [(field, source) for field, source in fields if self._is_optional(field, value)]
         yield f"  const value: {name} = {{" if optional else "  return {"
         for field, source in fields:
@@ -128,19 +210,19 @@ class _File:
     def _fields_of(self, message: Message, value: Value) -> Iterator[tuple[Field, str]]:
         """Yield the fields of a value, and where the message has them."""
         for field in message.fields:
-            source = f"message.{_camel(field.name)}"
+            source = f"message.{camel(field.name)}"
             if field.name == value.flat:
-                for inner in self._model.messages[field.type_name].fields:
-                    yield replace(inner, is_optional=True), f"{source}?.{_camel(inner.name)}"
+                for inner in self.model.messages[field.type_name].fields:
+                    yield replace(inner, is_optional=True), f"{source}?.{camel(inner.name)}"
             elif field.name not in value.without:
                 yield field, source
 
     def _optional(self, field: Field, value: Value, source: str) -> str:
         target = f"value.{self._member(field, value)}"
         if field.oneof:
-            chosen = f"message.{_camel(field.oneof)}"
+            chosen = f"message.{camel(field.oneof)}"
             converted = self._expression(field, value, f"{chosen}.value")
-            return f'if ({chosen}.case === "{_camel(field.name)}") {target} = {converted};'
+            return f'if ({chosen}.case === "{camel(field.name)}") {target} = {converted};'
         return f"if ({source} !== undefined) {target} = {self._expression(field, value, source)};"
 
     def _is_optional(self, field: Field, value: Value) -> bool:
@@ -151,7 +233,7 @@ class _File:
     def _member(self, field: Field, value: Value) -> str:
         if field.name in value.names:
             return value.names[field.name]
-        return _camel(field.name.removesuffix("_json") if self._is_parsed(field, value) else field.name)
+        return camel(field.name.removesuffix("_json") if self._is_parsed(field, value) else field.name)
 
     def _is_parsed(self, field: Field, value: Value) -> bool:
         return field.scalar == "string" and field.name.endswith("_json") and field.name not in value.exact
@@ -162,7 +244,7 @@ class _File:
         if field.map_of:
             return f"Record<string, {self._type(field.map_of[1], value)}>"
         if field.is_repeated and (pair := PAIRS.get(_short(field.type_name))):
-            number = next(one for one in self._model.messages[field.type_name].fields if one.name == pair[1])
+            number = next(one for one in self.model.messages[field.type_name].fields if one.name == pair[1])
             return f"Record<string, {self._type(number, value)}>"
         one = self._type_of_one(field, value)
         if not field.is_repeated:
@@ -173,18 +255,18 @@ class _File:
         if field.type_name == TIMESTAMP:
             return "string"
         if field.is_enum:
-            names = _enum_texts(self._model.enums[field.type_name])
+            names = enum_texts(self.model.enums[field.type_name])
             return " | ".join(f'"{name}"' for name in (*names, "unknown"))
         if field.type_name:
-            return self._nested_type(field.type_name)
+            return self.nested_type(field.type_name)
         if field.name in value.any_json:
             return value.any_json[field.name][0]
         if self._is_parsed(field, value):
-            self._import("../json.js", "type JsonObject")
+            self.imports("../json.js", "type JsonObject")
             return "JsonObject"
-        if field.scalar in _INTS64 and field.name in value.exact:
+        if field.scalar in INTS64 and field.name in value.exact:
             return "bigint"
-        return _TYPES.get(field.scalar, "number")
+        return TYPES.get(field.scalar, "number")
 
     def _expression(self, field: Field, value: Value, source: str) -> str:
         """Return the TypeScript that converts `source`."""
@@ -198,8 +280,8 @@ class _File:
         if not field.is_repeated:
             return self._expression_of_one(field, value, source)
         if pair := PAIRS.get(_short(field.type_name)):
-            by_name = {one.name: one for one in self._model.messages[field.type_name].fields}
-            (key, number) = (self._expression_of_one(by_name[name], value, f"item.{_camel(name)}") for name in pair)
+            by_name = {one.name: one for one in self.model.messages[field.type_name].fields}
+            (key, number) = (self._expression_of_one(by_name[name], value, f"item.{camel(name)}") for name in pair)
             return f"Object.fromEntries({source}.map((item) => [{key}, {number}]))"
         item = self._expression_of_one(field, value, "item")
         if item == "item":
@@ -209,89 +291,30 @@ class _File:
 
     def _expression_of_one(self, field: Field, value: Value, source: str) -> str:
         if field.type_name == TIMESTAMP:
-            self._import("../times.js", "timeText")
+            self.imports("../times.js", "timeText")
             return f"timeText({source})"
         if field.is_enum:
-            self._import("../messages.js", "enumText")
-            enum = self._model.enums[field.type_name]
-            return f"enumText({self._stub(enum, at_run_time=True)}, {source})"
+            self.imports("../messages.js", "enumText")
+            enum = self.model.enums[field.type_name]
+            return f"enumText({self.stub(enum, at_run_time=True)}, {source})"
         if field.type_name:
             if field.name in value.always:
-                self._import("@bufbuild/protobuf", "create")
-                stub = self._stub(self._model.messages[field.type_name], at_run_time=True)
+                self.imports("@bufbuild/protobuf", "create")
+                stub = self.stub(self.model.messages[field.type_name], at_run_time=True)
                 source = f"{source} ?? create({stub}Schema)"
-            return f"{self._nested_function(field.type_name)}({source})"
+            return f"{self.nested_function(field.type_name)}({source})"
         if field.name in value.any_json:
-            self._import("../json.js", "parseJson")
+            self.imports("../json.js", "parseJson")
             return f"{source} ? parseJson({source}) : {value.any_json[field.name][1]}"
         if self._is_parsed(field, value):
-            self._import("../json.js", "parseObject")
+            self.imports("../json.js", "parseObject")
             return f"parseObject({source})"
-        if field.scalar in _INTS64 and field.name not in value.exact:
+        if field.scalar in INTS64 and field.name not in value.exact:
             return f"Number({source})"
         return source
 
-    def _nested_type(self, full_name: str) -> str:
-        if hand := BY_HAND.get(_short(full_name)):
-            return self._hand_type(hand)
-        name = _name(full_name, self._values[full_name])
-        self._import_value(full_name, f"type {name}")
-        return name
 
-    def _nested_function(self, full_name: str) -> str:
-        if hand := BY_HAND.get(_short(full_name)):
-            self._import(f"../{hand.module}.js", hand.function)
-            return hand.function
-        function = _function(_name(full_name, self._values[full_name]))
-        self._import_value(full_name, function)
-        return function
-
-    def _import_value(self, full_name: str, name: str) -> None:
-        proto = self._model.messages[full_name].file
-        if proto != self._proto:
-            self._import(f"./{_stem(proto)}.js", name)
-
-    def _hand_type(self, hand: Hand) -> str:
-        module = hand.module if hand.imports_type else "json" if hand.type == "JsonObject" else ""
-        if module:
-            self._import(f"../{module}.js", f"type {hand.type}")
-        return hand.type
-
-    def _hand_call(self, hand: Hand) -> str:
-        self._import(f"../{hand.module}.js", hand.function)
-        return f"{hand.function}(message)"
-
-    def _stub(self, thing: Message | Enum, *, at_run_time: bool = False) -> str:
-        stem = _stem(thing.file)
-        self._stubs[stem] = self._stubs.get(stem, False) or at_run_time
-        name = thing.full_name.split(".v1.")[-1].replace(".", "_")
-        return f"{self._alias(stem)}.{name}"
-
-    def _alias(self, stem: str) -> str:
-        return "pb" if stem == _stem(self._proto) else f"{_camel(stem.replace('-', '_'))}Pb"
-
-    def _import(self, module: str, name: str) -> None:
-        self._imports.setdefault(module, set()).add(name)
-
-    def _comment(self, comment: str, indent: str) -> Iterator[str]:
-        """Yield a comment, with the names of fields and calls as the client has them."""
-        if not comment:
-            return
-        lines = re.sub(r"`([A-Za-z_]+)`", lambda found: f"`{self._client_name(found[1])}`", comment).splitlines()
-        if len(lines) == 1:
-            yield f"{indent}/** {lines[0]} */"
-            return
-        yield f"{indent}/**"
-        yield from (f"{indent} * {line}".rstrip() for line in lines)
-        yield f"{indent} */"
-
-    def _client_name(self, name: str) -> str:
-        if name in self._fields:
-            return _camel(name)
-        return name[0].lower() + name[1:] if name in self._rpcs else name
-
-
-def _enum_texts(enum: Enum) -> list[str]:
+def enum_texts(enum: Enum) -> list[str]:
     """Return the texts of an enum's values, without the one that is unspecified: `RECORD_STATUS_ACTIVE` is "active"."""
     prefix = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", enum.full_name.rpartition(".")[2]).upper() + "_"
     return [name.removeprefix(prefix).lower() for name, (number, _) in enum.values.items() if number]
@@ -315,5 +338,11 @@ def _stem(proto: str) -> str:
     return Path(proto).stem.replace("_", "-")
 
 
-def _camel(name: str) -> str:
+def method_name(rpc: str) -> str:
+    """Return the name that a call has in TypeScript."""
+    return rpc[0].lower() + rpc[1:]
+
+
+def camel(name: str) -> str:
+    """Return the name that a field of a proto has in TypeScript."""
     return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)

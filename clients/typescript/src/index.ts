@@ -11,10 +11,6 @@ export type {
   ContextOptions,
   HistoryOptions,
   ImportedArchive,
-  KeyFields,
-  KnowledgeBaseFields,
-  McpApproval,
-  McpServerFields,
   MemoryFields,
   MemoryFilter,
   NewDocument,
@@ -26,7 +22,6 @@ export type {
   RecordFilter,
   RetainOptions,
   SendOptions,
-  SpecialistFields,
   TaskOptions,
   UploadOptions,
   WindowOptions,
@@ -47,11 +42,19 @@ export { ContextKeepError } from "./error.js";
 export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
 export * from "./gen/errors.js";
 export type { ExportOptions, ExportPage, ImportOptions, ImportedGraph, RowCount } from "./graphs.js";
-export type { ChatHistory, MappingInput, MappingRules, MessageFormat, MessageRule, Part, SampleNode } from "./history.js";
+export type {
+  ChatHistory,
+  MappingInput,
+  MappingRules,
+  MessageFormat,
+  MessageRule,
+  Part,
+  SampleNode,
+} from "./history.js";
 export { newId } from "./ids.js";
 export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
-export type { DocumentState } from "./knowledge-bases.js";
+export type { DocumentState } from "./context/knowledge-bases.js";
 export { MappingRegistry } from "./mappings.js";
 export type { MemoryKind } from "./memories.js";
 export { MemoryType } from "./records.js";

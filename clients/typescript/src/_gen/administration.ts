@@ -58,7 +58,7 @@ export interface ApiKey {
   appIds: string[];
   agentBundleId: string;
   graphNames: string[];
-  /** Of a key of IssueContextKey: which one it reaches. */
+  /** Of a key of issueContextKey: which one it reaches. */
   contextId: string;
   /** How the key begins that it was made with; empty: it was none, such as an operator's command. */
   madeBy: string;
@@ -95,10 +95,10 @@ export interface AdministrativeCall {
   /** As logs and errors have it. */
   callId: string;
   calledAt: string;
-  /** "contextkeep.context.v1.Knowledge/PutAgent". */
+  /** "contextkeep.context.v1.Knowledge/putAgent". */
   method: string;
   scope: string;
-  /** Name of its status code: "OK", "PERMISSION_DENIED". */
+  /** Name of its status code: "OK", "PermissionDenied". */
   status: string;
   /** Of its error; empty: there was none. */
   reason: string;
@@ -149,7 +149,7 @@ export function createdKeyOf(message: pb.CreateKeyResponse): CreatedKey {
   };
 }
 
-/** What a tenant may store. Unset: of a tenant, what the settings say; of GetUsage, any number. */
+/** What a tenant may store. Unset: of a tenant, what the settings say; of getUsage, any number. */
 export interface TenantLimits {
   /** Archived ones count, too. */
   recordsMax?: number;

@@ -79,7 +79,7 @@ export function expandedRefOf(message: pb.ExpandedRef): ExpandedRef {
 /** An event while a question is answered: one of the two. */
 export interface QueryEvent {
   provider?: AnsweredProvider;
-  /** The last message, and only that: all that QueryContext answers. What matters of the others is in it, by its refs. */
+  /** The last message, and only that: all that queryContext answers. What matters of the others is in it, by its refs. */
   answer?: QueriedContext;
 }
 
@@ -297,7 +297,7 @@ export interface ContextProvider {
   deadlineMs: number;
   /** Whether the tenant lets it be asked. One that is not is SKIPPED where it is named. */
   isEnabled: boolean;
-  /** Whether the agent, and its template, may ask it. PROVIDER_NOT_ALLOWED if one that is not is named. */
+  /** Whether the agent, and its template, may ask it. ProviderNotAllowed if one that is not is named. */
   isAllowed: boolean;
   /** How it fared in the last test that is kept of it; told to who may test sources. */
   lastTest?: LastTest;

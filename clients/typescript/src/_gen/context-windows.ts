@@ -77,7 +77,7 @@ export interface Window {
    */
   spentTokens: number;
   /**
-   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until RecordUsage says better. It is
+   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until recordUsage says better. It is
    * never over `tokenLimit` by that.
    */
   tokenFactor: number;
@@ -123,7 +123,7 @@ export function windowOf(message: pb.Window): Window {
 
 /**
  * How a window folds, and what it may cost. Unset is the default, which is named. Numbers that are none (NaN, infinite), out of their range, or
- * that contradict each other are INVALID_ARGUMENT with the field's name, such as "config.tier_ratios".
+ * that contradict each other are InvalidArgument with the field's name, such as "config.tier_ratios".
  */
 export interface WindowConfig {
   importanceWeights?: ImportanceWeights;
@@ -150,10 +150,10 @@ export interface WindowConfig {
   cacheTtlS?: number;
   /** It makes a checkpoint behind so many steps, up to 1,000, and before each fold: 50. 0: it makes none. */
   checkpointEveryNSteps?: number;
-  /** What ReportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
+  /** What reportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
   recoveryStrategy?: string;
   /**
-   * What writes the segments of folds that are prepared (PrepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
+   * What writes the segments of folds that are prepared (prepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
    * there is one; or one of these by its name; "none" are lines of the originals, which all other folds choose.
    */
   summarizationModel?: string;
@@ -470,7 +470,7 @@ export interface Pack {
    * begins the next pack, too. Those with less than 1,024 tokens in front of them, which no vendor keeps, are left out, but for the last.
    */
   breakpoints: CacheBreakpoint[];
-  /** For ReportResponse. All packs of an epoch and a `lastSeq` have the same. */
+  /** For reportResponse. All packs of an epoch and a `lastSeq` have the same. */
   packId: string;
   /** Of the passages that it recalls, such as "m37.0", in their order, each once. */
   recalledRefs: string[];
@@ -871,7 +871,7 @@ export interface WindowStats {
    */
   predicted: PackCost;
   predictedCachedShare: number;
-  /** What was billed: see RecordUsage. */
+  /** What was billed: see recordUsage. */
   usage: WindowUsage;
   /** See Window and RecordUsageResponse. */
   tokenFactor: number;

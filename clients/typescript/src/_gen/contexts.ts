@@ -36,7 +36,7 @@ export function contextEventOf(message: pb.WatchContextResponse): ContextEvent {
   return value;
 }
 
-/** What one call of RetractMessages, or of SyncHistory, took back; also of messages that were never told. */
+/** What one call of retractMessages, or of syncHistory, took back; also of messages that were never told. */
 export interface RetractedMessages {
   seqs: number[];
   /** In the same order. */
@@ -62,7 +62,7 @@ export interface Artifact {
   version: number;
   /** Nothing more comes to this version: its last chunk is there. */
   isComplete: boolean;
-  /** In GetArtifact only, as the metadata. */
+  /** In getArtifact only, as the metadata. */
   parts: Part[];
   metadata: JsonObject;
   partCount: number;
@@ -134,7 +134,7 @@ export interface Erasure {
   externalIdsRemoved: number;
   /** Answers of writes that were kept for their `requestId`. */
   answersRemoved: number;
-  /** Keys of IssueContextKey. */
+  /** Keys of issueContextKey. */
   keysEnded: number;
   tasksRemoved: number;
   /** Versions. */
@@ -208,9 +208,9 @@ export interface Context {
   /** Messages that are not retracted, and their tokens. */
   messageCount: number;
   tokenCount: number;
-  /** How far its index is; set by GetContext alone. */
+  /** How far its index is; set by getContext alone. */
   index?: ContextIndex;
-  /** From which it was forked (see ForkWindow), the first one first. It is closed and erased with each of them. */
+  /** From which it was forked (see forkWindow), the first one first. It is closed and erased with each of them. */
   ancestorIds: string[];
   /** Unset: no import wrote it. */
   imported?: Imported;
@@ -449,11 +449,11 @@ export function syncedHistoryOf(message: pb.SyncHistoryResponse): SyncedHistory 
   };
 }
 
-/** A message of a history that SyncHistory could not write. */
+/** A message of a history that syncHistory could not write. */
 export interface LeftOutMessage {
   /** Of which it came. */
   nodeId: string;
-  /** As of the errors of SendMessage: LIMIT_EXCEEDED, INVALID_ARGUMENT, RECORD_NOT_FOUND. */
+  /** As of the errors of sendMessage: LimitExceeded, InvalidArgument, RecordNotFound. */
   reason: string;
   /** For people: what is wrong with it. */
   detail: string;

@@ -2,6 +2,7 @@
 
 export type { AdministrativeCall, ApiKey, BackgroundWork, Caller, CreatedKey, Job, Tenant, TenantLimits, Usage } from "./administration.js";
 export type { Agent, AgentCallers, AgentTemplate, ProviderNames } from "./agents.js";
+export type { AgentFields, AgentTemplateFields, KeyFields, KnowledgeBaseFields, McpApproval, McpServerFields, SpecialistFields } from "./calls.js";
 export type { AnsweredProvider, ComparedHit, ComparedProvider, ComparedTests, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, SourceTest, WorkspaceTarget } from "./context-query.js";
 export type { Artifact, ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, SyncedHistory, TaskHistory, UnreadRecord } from "./contexts.js";
 export type { AssembledNode, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";

@@ -33,7 +33,7 @@ export interface KnowledgeBase {
   /** Of all its documents, and the bytes that came with them. */
   documentCount: number;
   sizeBytes: number;
-  /** How many are in which state; in answers of GetKnowledgeBase only. */
+  /** How many are in which state; in answers of getKnowledgeBase only. */
   documents: Record<string, number>;
   /** Counts how often it was put, from 1. */
   version: number;

@@ -221,7 +221,7 @@ export interface WikiPage {
   /** Of what is here; `newestVersion` is the page's. From 1. */
   version: number;
   newestVersion: number;
-  /** Empty in lists, and in the answers of PutPage. */
+  /** Empty in lists, and in the answers of putPage. */
   markdown: string;
   /** Likewise. */
   sources: PageSource[];

@@ -27,9 +27,9 @@ export function recentCallsOf(message: pb.GetRecentCallsResponse): RecentCalls {
 export interface RecentMinute {
   beginsAt: string;
   calls: number;
-  /** Of them: that ended with a status that is the caller's to mend, such as NOT_FOUND or PERMISSION_DENIED. */
+  /** Of them: that ended with a status that is the caller's to mend, such as NotFound or PermissionDenied. */
   refused: number;
-  /** That ended with one that is not, such as UNAVAILABLE or INTERNAL. */
+  /** That ended with one that is not, such as Unavailable or Internal. */
   failed: number;
   /**
    * How long unary calls took, in milliseconds: a half, and 95 of 100, took no longer; near enough, since lengths are counted in classes. Streams last as

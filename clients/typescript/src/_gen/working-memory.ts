@@ -211,13 +211,13 @@ export interface Upload {
   uploadId: string;
   /** Bytes that are durable; the next part begins here. */
   offsetBytes: number;
-  /** As StartUpload declared it. */
+  /** As startUpload declared it. */
   sizeBytes?: number;
   /** It is given up then, unless a part comes. */
   expiresAt: string;
   /** The size of a part. */
   partBytesMax: number;
-  /** Once it is finished: the record as FinishUpload answered it. */
+  /** Once it is finished: the record as finishUpload answered it. */
   record?: WMRecord;
 }
 

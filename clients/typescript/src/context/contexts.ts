@@ -2,24 +2,17 @@
 
 import {
   type Context,
-  type ContextHistory,
   type ContextIndex,
-  type ContextKey,
-  type Erasure,
   type ExternalId,
   type Recalled,
   type RecalledItem,
   type SyncedHistory,
-  contextHistoryOf,
   contextIndexOf,
-  contextKeyOf,
   contextOf,
-  erasureOf,
   recalledItemOf,
   recalledOf,
   syncedHistoryOf,
 } from "../_gen/contexts.js";
-import { type ChatMessage, chatMessageOf } from "../_gen/message.js";
 import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
 import type { ContextChanges, ContextInput } from "../contexts.js";
@@ -148,34 +141,6 @@ export abstract class ContextCalls extends ToolCalls {
     return (await this.call(method.searchContext, request, options)).hits.map(recalledItemOf);
   }
 
-  /**
-   * Return a context and its newest messages, oldest of them first; `listMessages` has all of them.
-   *
-   * @param options `historyLength` is the number of messages, 0 none; else as many as fit 2 MiB.
-   */
-  async getContext(
-    contextId: string,
-    options: { historyLength?: number } & ContextOptions = {},
-  ): Promise<ContextHistory> {
-    const { historyLength, subjectUserId } = options;
-    return contextHistoryOf(await this.call(method.getContext, { contextId, historyLength, subjectUserId }, options));
-  }
-
-  /** The contexts that carry an id of another system, newest first: there may be several, or none. */
-  getContextsByExternalId(
-    externalId: ExternalId,
-    options: { pageSize?: number } & ContextOptions = {},
-  ): Rows<Context> {
-    const { pageSize, subjectUserId } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { externalId, subjectUserId, pageSize, pageToken };
-        const page = await this.call(method.getContextsByExternalId, request, options);
-        return [page.contexts.map(contextOf), page.nextPageToken];
-      }),
-    );
-  }
-
   /** Contexts, newest first. */
   listContexts(options: ContextFilter & { pageSize?: number } & ContextOptions = {}): Rows<Context> {
     const { agentId, ownerUserId, externalId, appId, entityNodeId, subjectUserId, pageSize } = options;
@@ -216,13 +181,6 @@ export abstract class ContextCalls extends ToolCalls {
     return contextOf((await this.call(method.updateContext, request, changes)).context!);
   }
 
-  /** Close a context for good, and return it: it is read as before, and takes no more messages. Again is harmless. */
-  async closeContext(contextId: string, options: ContextOptions & WriteOptions = {}): Promise<Context> {
-    const { subjectUserId } = options;
-    const request = { contextId, subjectUserId, requestId: requestId(options) };
-    return contextOf((await this.call(method.closeContext, request, options)).context!);
-  }
-
   /**
    * Wait until what was written is found by all that it is found by, and return how far that is. Words find a message as soon as it is
    * sent; vectors, where the service has an embedder, follow.
@@ -238,75 +196,6 @@ export abstract class ContextCalls extends ToolCalls {
     const request = { contextId, seq: whole("seq", options.seq), timeoutS: waitS, subjectUserId };
     const answer = await this.call(method.waitForIndex, request, { timeoutMs: (waitS + 5) * 1000, ...options });
     return contextIndexOf(answer.index!);
-  }
-
-  /**
-   * Delete a context for good, and return the receipt of it; again is harmless, and returns the same. When this returns, the context is
-   * there for nobody; what is stored of it is removed behind that, and `getErasure` tells how far that is.
-   *
-   * @param options `now` begins to remove at once, and not with the next pass of the service.
-   * @throws ContextNotFound There is, and was, none.
-   */
-  async deleteContext(
-    contextId: string,
-    options: { now?: boolean } & ContextOptions & WriteOptions = {},
-  ): Promise<Erasure> {
-    const { now, subjectUserId } = options;
-    const request = { contextId, now, subjectUserId, requestId: requestId(options) };
-    return erasureOf((await this.call(method.deleteContext, request, options)).erasure!);
-  }
-
-  /**
-   * Return a receipt as it is now. It is kept for a year after all was removed.
-   *
-   * @throws ErasureNotFound There is none with this id.
-   */
-  async getErasure(erasureId: string, options: ContextOptions = {}): Promise<Erasure> {
-    const { subjectUserId } = options;
-    return erasureOf((await this.call(method.getErasure, { erasureId, subjectUserId }, options)).erasure!);
-  }
-
-  /** The messages of a context by their `seq`, from one to another, both included. Retracted ones are left out. */
-  listMessages(
-    contextId: string,
-    options: { seqFrom?: number; seqTo?: number; newestFirst?: boolean; pageSize?: number } & ContextOptions = {},
-  ): Rows<ChatMessage> {
-    const { newestFirst, pageSize, subjectUserId } = options;
-    const [seqFrom, seqTo] = [whole("seq_from", options.seqFrom), whole("seq_to", options.seqTo)];
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { contextId, seqFrom, seqTo, newestFirst, subjectUserId, pageSize, pageToken };
-        const page = await this.call(method.listMessages, request, options);
-        return [page.messages.map(chatMessageOf), page.nextPageToken];
-      }),
-    );
-  }
-
-  /**
-   * Return one message.
-   *
-   * @throws MessageNotFound The context has no such message, or it is retracted.
-   */
-  async getMessage(contextId: string, messageId: string, options: ContextOptions = {}): Promise<ChatMessage> {
-    const { subjectUserId } = options;
-    return chatMessageOf((await this.call(method.getMessage, { contextId, messageId, subjectUserId }, options)).message!);
-  }
-
-  /**
-   * Hide messages for good from reads, recall and later windows, and return how many this call hid. Their places and ids stay
-   * theirs: sent again, they stay retracted.
-   *
-   * @param messageIds 1 to 500.
-   * @throws MessageNotFound The context has not all of them; then none is retracted.
-   */
-  async retractMessages(
-    contextId: string,
-    messageIds: string[],
-    options: ContextOptions & WriteOptions = {},
-  ): Promise<number> {
-    const { subjectUserId } = options;
-    const request = { contextId, messageIds, subjectUserId, requestId: requestId(options) };
-    return (await this.call(method.retractMessages, request, options)).retractedCount;
   }
 
   /**
@@ -329,21 +218,6 @@ export abstract class ContextCalls extends ToolCalls {
     const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.appId };
     const answer = await this.call(method.syncHistory, request, options);
     return syncedHistoryOf(answer);
-  }
-
-  /**
-   * Return a new short-lived key that reaches this context, those forked from it, and nothing else: for an agent that shall not be
-   * able to reach another context, whatever it is talked into. It dies with the key that asked for it.
-   *
-   * @param options `scopes` are else those of both that the caller has; `ttlS` is at most a day, else an hour.
-   * @throws PermissionDenied The caller lacks a scope, or calls with such a key itself.
-   */
-  async issueContextKey(
-    contextId: string,
-    options: { scopes?: ("read" | "write")[]; ttlS?: number } & ContextOptions = {},
-  ): Promise<ContextKey> {
-    const { scopes, ttlS, subjectUserId } = options;
-    return contextKeyOf(await this.call(method.issueContextKey, { contextId, scopes, ttlS, subjectUserId }, options));
   }
 
   private target(options: SendOptions) {

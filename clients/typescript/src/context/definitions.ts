@@ -2,30 +2,24 @@
 
 import {
   type CompileProgress,
-  type CompiledPage,
   type Definition,
   type Facet,
   type TriedDefinition,
   compileProgressOf,
-  compiledPageOf,
   definitionOf,
   facetOf,
   triedDefinitionOf,
 } from "../_gen/definitions.js";
 import type { CallOptions } from "../client.js";
 import { type DefinitionRules, FACET_KINDS, type FacetKind, definitionRules } from "../definitions.js";
-import * as pb from "../gen/contextkeep/context/v1/definitions_pb.js";
 import { Knowledge } from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { choice } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
-import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { AgentCalls } from "./agents.js";
+import { WikiCalls } from "./wiki.js";
 
 const method = Knowledge.method;
-
-const STATES = { draft: pb.DefinitionState.DRAFT, approved: pb.DefinitionState.APPROVED, retired: pb.DefinitionState.RETIRED };
 
 /** A facet that somebody puts. */
 export interface FacetFields {
@@ -46,7 +40,7 @@ export interface FacetFields {
 }
 
 /** An RPC is one method. What a key may not see is as what is not there. */
-export abstract class DefinitionCalls extends AgentCalls {
+export abstract class DefinitionCalls extends WikiCalls {
   /**
    * Write the next version of a definition, a draft. The rules of the newest one again write none.
    *
@@ -56,50 +50,6 @@ export abstract class DefinitionCalls extends AgentCalls {
   async putDefinition(name: string, rules: DefinitionRules, options: WriteOptions = {}): Promise<Definition> {
     const request = { name, rules: definitionRules(rules), requestId: requestId(options) };
     return definitionOf((await this.call(method.putDefinition, request, options)).definition!);
-  }
-
-  /**
-   * Have pages compiled by a version from the next compile on; the one before is retired.
-   *
-   * @throws DefinitionNotFound There is no such version.
-   * @throws PermissionDenied The key lacks the scope admin, or is bound.
-   */
-  async approveDefinition(name: string, version: number, options: WriteOptions = {}): Promise<Definition> {
-    const request = { name, version, requestId: requestId(options) };
-    return definitionOf((await this.call(method.approveDefinition, request, options)).definition!);
-  }
-
-  /**
-   * End a version; of the one that is approved, no page is found any more.
-   *
-   * @param options `version`: else the one that is approved.
-   * @throws DefinitionNotFound There is no such version, or none is approved.
-   * @throws PermissionDenied The key lacks the scope admin, or is bound.
-   */
-  async retireDefinition(name: string, options: { version?: number } & WriteOptions = {}): Promise<Definition> {
-    const request = { name, version: options.version, requestId: requestId(options) };
-    return definitionOf((await this.call(method.retireDefinition, request, options)).definition!);
-  }
-
-  /**
-   * Return a version.
-   *
-   * @param options `version`: else the one that is approved, else the newest.
-   * @throws DefinitionNotFound There is none that you may see.
-   */
-  async getDefinition(name: string, options: { version?: number } & CallOptions = {}): Promise<Definition> {
-    return definitionOf((await this.call(method.getDefinition, { name, version: options.version }, options)).definition!);
-  }
-
-  /** The versions of definitions by name, the newest of each first: all, or those in some states. */
-  listDefinitions(options: { states?: (keyof typeof STATES)[]; pageSize?: number } & CallOptions = {}): Rows<Definition> {
-    const states = (options.states ?? []).map((state) => choice("states", state, STATES));
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listDefinitions, { states, pageSize: options.pageSize, pageToken }, options);
-        return [page.definitions.map(definitionOf), page.nextPageToken];
-      }),
-    );
   }
 
   /**
@@ -128,29 +78,6 @@ export abstract class DefinitionCalls extends AgentCalls {
     for await (const response of this.stream(method.compilePages, { definitionName, nodeIds }, options)) {
       yield compileProgressOf(response);
     }
-  }
-
-  /**
-   * Return a page with the facets that you may see.
-   *
-   * @throws CompiledPageNotFound There is none that you may see.
-   */
-  async getCompiledPage(pageId: string, options: CallOptions = {}): Promise<CompiledPage> {
-    return compiledPageOf((await this.call(method.getCompiledPage, { pageId }, options)).page!);
-  }
-
-  /** Pages that you may see, without their facets, by the name of their definition. */
-  listCompiledPages(
-    options: { definitionName?: string; nodeId?: NodeName; pageSize?: number } & CallOptions = {},
-  ): Rows<CompiledPage> {
-    const { definitionName, nodeId, pageSize } = options;
-    const asked = { definitionName, pageSize, ...(nodeId !== undefined && nameFields("nodeId", nodeId)) };
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listCompiledPages, { ...asked, pageToken }, options);
-        return [page.pages.map(compiledPageOf), page.nextPageToken];
-      }),
-    );
   }
 
   /**

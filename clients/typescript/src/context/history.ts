@@ -5,10 +5,8 @@ import { create } from "@bufbuild/protobuf";
 import {
   type AssembledNode,
   type FormattedHistory,
-  type HistoryEvent,
   assembledNodeOf,
   formattedHistoryOf,
-  historyEventOf,
 } from "../_gen/chat-history.js";
 import { chatMessageOf } from "../_gen/message.js";
 import type { CallOptions } from "../client.js";
@@ -80,24 +78,6 @@ export abstract class HistoryCalls extends BlobCalls {
     const { strict, tokensMax } = options;
     const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, history.FORMATS) };
     return formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
-  }
-
-  /**
-   * All that happened to an entity, by time: its node, its timeline, its edges, and the logs of its records, purged ones too.
-   *
-   * @throws NodeNotFound There is no such node, and never was a record of it.
-   */
-  fetchEntityHistory(
-    node: NodeName,
-    options: { descending?: boolean; pageSize?: number } & CallOptions = {},
-  ): Rows<HistoryEvent> {
-    const { descending, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(chat.fetchEntityHistory, { ...nameFields("nodeId", node), descending, pageSize, pageToken }, options);
-        return [page.events.map(historyEventOf), page.nextPageToken];
-      }),
-    );
   }
 
   /**

@@ -36,17 +36,6 @@ export abstract class MappingCalls extends HistoryCalls {
     return mappingOf((await this.call(chat.getMapping, request, options)).mapping!);
   }
 
-  /** The mappings that the caller sees, by app and name, then the built-in ones; of one app, if `appId` names it. */
-  listMappings(options: { appId?: string; pageSize?: number } & CallOptions = {}): Rows<Mapping> {
-    const { appId, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(chat.listMappings, { appId, pageSize, pageToken }, options);
-        return [page.mappings.map(mappingOf), page.nextPageToken];
-      }),
-    );
-  }
-
   /** Remove a mapping from the app that it was registered in, and return it as it was. */
   async deleteMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
     const request = { mappingName, appId: options.appId ?? this.appId };

@@ -130,16 +130,6 @@ export abstract class MemoryCalls extends WindowCalls {
   }
 
   /**
-   * Remove a memory for good. What it superseded holds again.
-   *
-   * @throws MemoryNotFound There is none.
-   */
-  async forgetMemory(memoryId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
-    const { subjectUserId } = options;
-    await this.call(method.forgetMemory, { memoryId, subjectUserId, requestId: requestId(options) }, options);
-  }
-
-  /**
    * Say what there is to merge and to promote; with the `plan` of that, do it.
    *
    * @param options `runContextIds` are up to 20 runs whose lessons are promoted.

@@ -1,28 +1,21 @@
 /** One question to every source. */
 
 import {
-  type ComparedTests,
-  type ContextProvider,
   type QueriedContext,
   type QueryEvent,
-  type QueryPolicy,
   type SourceTest,
-  comparedTestsOf,
-  contextProviderOf,
   queriedContextOf,
   queryEventOf,
-  queryPolicyOf,
   sourceTestOf,
 } from "../_gen/context-query.js";
 import * as pb from "../gen/contextkeep/context/v1/context_query_pb.js";
 import type { CallOptions } from "../client.js";
 import { choice } from "../messages.js";
 import { type ProviderSetting, settingOf } from "../query.js";
-import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
-import { SpecialistCalls } from "./specialists.js";
+import { KnowledgeBaseCalls } from "./knowledge-bases.js";
 
 const method = pb.ContextQuery.method;
 
@@ -80,7 +73,7 @@ export interface SettingOptions extends WriteOptions {
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends SpecialistCalls {
+export abstract class QueryCalls extends KnowledgeBaseCalls {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *
@@ -104,17 +97,6 @@ export abstract class QueryCalls extends SpecialistCalls {
     for await (const response of this.stream(method.streamQueryContext, requestOf(query, options), within)) {
       yield queryEventOf(response);
     }
-  }
-
-  /** Return the sources that can be asked, by id. */
-  async listContextProviders(options: { agentId?: string } & CallOptions = {}): Promise<ContextProvider[]> {
-    return (await this.call(method.listContextProviders, { agentId: options.agentId }, options)).providers.map(contextProviderOf);
-  }
-
-  /** Return what would hold for a question now: who may be asked, who is by default, and where files are searched. */
-  async getQueryPolicy(options: { agentId?: string } & ContextOptions = {}): Promise<QueryPolicy> {
-    const { agentId, subjectUserId } = options;
-    return queryPolicyOf(await this.call(method.getQueryPolicy, { agentId, subjectUserId }, options));
   }
 
   /**
@@ -147,43 +129,6 @@ export abstract class QueryCalls extends SpecialistCalls {
    */
   async replaySourceTest(testId: string, options: { label?: string } & CallOptions = {}): Promise<SourceTest> {
     return sourceTestOf((await this.call(method.runSourceTest, { replayOf: testId, label: options.label }, options)).test!);
-  }
-
-  /** The tests that are kept without their answers, the newest first. */
-  listSourceTests(options: { pageSize?: number } & CallOptions = {}): Rows<SourceTest> {
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listSourceTests, { pageSize: options.pageSize, pageToken }, options);
-        return [page.tests.map(sourceTestOf), page.nextPageToken];
-      }),
-    );
-  }
-
-  /**
-   * Return a test with its answer.
-   *
-   * @throws SourceTestNotFound There is no such test.
-   */
-  async getSourceTest(testId: string, options: CallOptions = {}): Promise<SourceTest> {
-    return sourceTestOf((await this.call(method.getSourceTest, { testId }, options)).test!);
-  }
-
-  /**
-   * Return what two tests differ in.
-   *
-   * @throws SourceTestNotFound There is no such test.
-   */
-  async compareSourceTests(testId: string, otherTestId: string, options: CallOptions = {}): Promise<ComparedTests> {
-    return comparedTestsOf(await this.call(method.compareSourceTests, { testId, otherTestId }, options));
-  }
-
-  /**
-   * Remove a test.
-   *
-   * @throws SourceTestNotFound There is no such test.
-   */
-  async deleteSourceTest(testId: string, options: CallOptions = {}): Promise<void> {
-    await this.call(method.deleteSourceTest, { testId }, options);
   }
 }
 

@@ -2,14 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 
-import {
-  type ManifestEntity,
-  type RecordAction,
-  type WMRecord,
-  manifestEntityOf,
-  recordActionOf,
-  wmRecordOf,
-} from "../_gen/working-memory.js";
+import { type ManifestEntity, type WMRecord, manifestEntityOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { toObject } from "../json.js";
@@ -19,7 +12,7 @@ import type { InlineContent, RecordFields } from "../records.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import type { VersionOptions, WriteOptions } from "../writes.js";
-import { AppClient } from "./app.js";
+import { GeneratedCalls } from "../_gen/calls.js";
 
 const memory = pb.WorkingMemory.method;
 
@@ -38,7 +31,7 @@ export interface RecordFilter {
 }
 
 /** An RPC is one method. */
-export abstract class RecordCalls extends AppClient {
+export abstract class RecordCalls extends GeneratedCalls {
   /**
    * Write a record with inline content, JSON or text, or with none, and return it.
    *
@@ -49,20 +42,6 @@ export abstract class RecordCalls extends AppClient {
   ): Promise<WMRecord> {
     const request = { record: this.recordInput(record), requestId: record.requestId ?? randomUUID() };
     return wmRecordOf((await this.call(memory.insertWMRecord, request, record)).record!);
-  }
-
-  /**
-   * Return a record with its inline content.
-   *
-   * @throws RecordNotFound There is none, or it is another tenant's.
-   * @throws RecordArchived It is archived, and `includeArchived` is not set.
-   */
-  async fetchWMRecord(
-    workingMemoryId: string,
-    options: { includeArchived?: boolean } & CallOptions = {},
-  ): Promise<WMRecord> {
-    const request = { workingMemoryId, includeArchived: options.includeArchived };
-    return wmRecordOf((await this.call(memory.fetchWMRecord, request, options)).record!);
   }
 
   /**
@@ -140,22 +119,6 @@ export abstract class RecordCalls extends AppClient {
     const request = { workingMemoryId, purge: options.purge };
     const { record } = await this.call(memory.deleteWMRecord, request, options);
     return record && wmRecordOf(record);
-  }
-
-  /** Bring an archived or expired record back, and return it. */
-  async restoreWMRecord(workingMemoryId: string, options: CallOptions = {}): Promise<WMRecord> {
-    return wmRecordOf((await this.call(memory.restoreWMRecord, { workingMemoryId }, options)).record!);
-  }
-
-  /** What happened to a record, oldest first. */
-  listWMRecordActions(workingMemoryId: string, options: { pageSize?: number } & CallOptions = {}): Rows<RecordAction> {
-    const { pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(memory.listWMRecordActions, { workingMemoryId, pageSize, pageToken }, options);
-        return [page.actions.map(recordActionOf), page.nextPageToken];
-      }),
-    );
   }
 
   protected recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {

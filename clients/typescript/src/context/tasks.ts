@@ -1,13 +1,6 @@
 /** Tasks of contexts. */
 
-import {
-  type Artifact,
-  type ContextEvent,
-  type TaskHistory,
-  artifactOf,
-  contextEventOf,
-  taskHistoryOf,
-} from "../_gen/contexts.js";
+import { type Artifact, type ContextEvent, artifactOf, contextEventOf } from "../_gen/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
 import { toObject } from "../json.js";
@@ -71,16 +64,6 @@ export abstract class TaskCalls extends ContextCalls {
     return taskOf((await this.call(method.updateTask, request, changes)).task!);
   }
 
-  /**
-   * Return a task with its artifacts and its newest messages, oldest of them first.
-   *
-   * @param options `historyLength` is the number of messages, 0 none; else as many as fit 2 MiB.
-   */
-  async getTask(taskId: string, options: { historyLength?: number } & TaskOptions = {}): Promise<TaskHistory> {
-    const { contextId, historyLength, subjectUserId } = options;
-    return taskHistoryOf(await this.call(method.getTask, { contextId, taskId, historyLength, subjectUserId }, options));
-  }
-
   /** The tasks of a context, the newest first; `states` are else all. */
   listTasks(contextId: string, options: { states?: TaskState[]; pageSize?: number } & ContextOptions = {}): Rows<Task> {
     const { pageSize, subjectUserId } = options;
@@ -91,17 +74,6 @@ export abstract class TaskCalls extends ContextCalls {
         return [page.tasks.map(taskOf), page.nextPageToken];
       }),
     );
-  }
-
-  /**
-   * End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `getTask`.
-   *
-   * @throws TaskEnded It ended otherwise.
-   */
-  async cancelTask(taskId: string, options: TaskOptions & WriteOptions = {}): Promise<Task> {
-    const { contextId, subjectUserId } = options;
-    const request = { contextId, taskId, subjectUserId, requestId: requestId(options) };
-    return taskOf((await this.call(method.cancelTask, request, options)).task!);
   }
 
   /**

@@ -83,11 +83,6 @@ export abstract class UploadCalls extends SearchCalls {
     return uploadOf((await this.connection.upload(memory.appendUpload, messages, settings)).upload!);
   }
 
-  /** Return how far an upload is; of one that was finished within the last day, its record. */
-  async getUpload(uploadId: string, options: CallOptions = {}): Promise<Upload> {
-    return uploadOf((await this.call(memory.getUpload, { uploadId }, options)).upload!);
-  }
-
   /**
    * Make a record of an upload and return it; again answers the same. It may take minutes, and has an hour.
    *

@@ -67,18 +67,6 @@ export abstract class WikiCalls extends MemoryCalls {
     return wikiPageOf((await this.call(method.getPage, { ...name, version, subjectUserId }, options)).page!);
   }
 
-  /** The pages of a user by slug, without what they say: all, those whose slug has a prefix, or those that cite a memory. */
-  listPages(options: { slugPrefix?: string; memoryId?: string; pageSize?: number } & ContextOptions = {}): Rows<WikiPage> {
-    const { slugPrefix, memoryId, pageSize, subjectUserId } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { slugPrefix, memoryId, pageSize, pageToken, subjectUserId };
-        const page = await this.call(method.listPages, request, options);
-        return [page.pages.map(wikiPageOf), page.nextPageToken];
-      }),
-    );
-  }
-
   /** The versions of a page that are kept, the newest first. */
   listPageVersions(name: PageName, options: { pageSize?: number } & ContextOptions = {}): Rows<PageVersion> {
     const { pageSize, subjectUserId } = options;

@@ -2,48 +2,26 @@
 
 import {
   type Calibrated,
-  type Checkpoint,
-  type CompressionProfile,
-  type CostEstimate,
-  type ExplainedPack,
-  type FoldReceipt,
-  type Learning,
-  type Merged,
-  type Original,
   type Pack,
-  type RolledBack,
   type StateEntry,
   type Window,
   type WindowConfig,
   type WindowEvent,
   type WindowFork,
   type WindowHit,
-  type WindowStats,
   calibratedOf,
-  checkpointOf,
-  compressionProfileOf,
-  costEstimateOf,
-  explainedPackOf,
-  foldReceiptOf,
-  learningOf,
-  mergedOf,
-  originalOf,
-  rolledBackOf,
   stateEntryOf,
   windowEventOf,
   windowForkOf,
   windowHitOf,
   windowOf,
-  windowStatsOf,
 } from "../_gen/context-windows.js";
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
-import type { CallOptions } from "../client.js";
 import { type RecallFilter, recallFilter } from "../contexts.js";
 import { FORMATS, type MessageFormat } from "../history.js";
 import { Unavailable } from "../gen/errors.js";
 import { toJson } from "../json.js";
 import { choice, whole } from "../messages.js";
-import { Rows, pages } from "../rows.js";
 import {
   type Billed,
   type Forked,
@@ -135,56 +113,11 @@ export abstract class WindowCalls extends TaskCalls {
     return windowOf((await this.call(method.openWindow, request, options)).window!);
   }
 
-  /**
-   * Register a profile of compression, and return it without its text. The same content again is the same version.
-   *
-   * @param text YAML, or JSON, up to 256 KiB.
-   * @throws InvalidArgument The name is no name, or the text no profile: it says where.
-   */
-  async putProfile(name: string, text: string, options: WriteOptions = {}): Promise<CompressionProfile> {
-    const request = { name, text, requestId: requestId(options) };
-    return compressionProfileOf((await this.call(method.putProfile, request, options)).profile!);
-  }
-
-  /** The profiles of compression by name, each as it was put last; of the one that is named all versions, the newest first. */
-  listProfiles(
-    options: { name?: string; withText?: boolean; withEvidence?: boolean; pageSize?: number } & CallOptions = {},
-  ): Rows<CompressionProfile> {
-    const { name, withText, withEvidence, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listProfiles, { name, withText, withEvidence, pageSize, pageToken }, options);
-        return [page.profiles.map(compressionProfileOf), page.nextPageToken];
-      }),
-    );
-  }
-
-  /** Freeze what windows teach of a profile, let them go on, or undo it; and what is known then. Needs `admin`. */
-  async setLearning(
-    profile: string,
-    options: { appId?: string; isFrozen?: boolean; undo?: boolean } & WriteOptions = {},
-  ): Promise<Learning> {
-    const { appId, isFrozen, undo } = options;
-    const request = { profile, appId, isFrozen, undo, requestId: requestId(options) };
-    return learningOf(await this.call(method.setLearning, request, options));
-  }
-
   /** Return a window. */
   async getWindow(windowId: string, options: ContextOptions = {}): Promise<Window & { forks: WindowFork[] }> {
     const { subjectUserId } = options;
     const { window, forks } = await this.call(method.getWindow, { windowId, subjectUserId }, options);
     return { ...windowOf(window!), forks: forks.map(windowForkOf) };
-  }
-
-  /** The windows of a context, the newest first, without prompts and tools. */
-  listWindows(contextId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Window> {
-    const { pageSize, subjectUserId } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listWindows, { contextId, subjectUserId, pageSize, pageToken }, options);
-        return [page.windows.map(windowOf), page.nextPageToken];
-      }),
-    );
   }
 
   /**
@@ -272,90 +205,6 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
-   * Fold a window now, and return the account; `pack` does so by itself when it must.
-   *
-   * @param options With `dryRun` it says what a fold would do, and changes nothing.
-   * @throws FoldNoProgress There is nothing to fold.
-   */
-  async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
-    const { dryRun, subjectUserId } = options;
-    return foldReceiptOf((await this.call(method.fold, { windowId, dryRun, subjectUserId }, options)).receipt!);
-  }
-
-  /**
-   * Work out a fold beside the calls of a model, and return what it does if nothing comes until it is committed.
-   *
-   * Packs stay what they are. It holds as long as the epoch; a later one takes its place.
-   *
-   * @param options `expectedEpoch` is that of the pack that it is for.
-   * @throws FoldStale The window has another epoch.
-   * @throws FoldNoProgress There is nothing to fold.
-   */
-  async prepareFold(
-    windowId: string,
-    options: { expectedEpoch?: number } & ContextOptions = {},
-  ): Promise<FoldReceipt> {
-    const { expectedEpoch, subjectUserId } = options;
-    const request = { windowId, expectedEpoch, subjectUserId };
-    return foldReceiptOf((await this.call(method.prepareFold, request, options)).receipt!);
-  }
-
-  /**
-   * Fold a window as was prepared, and return the account: what came since stays, and the state is written as of now.
-   *
-   * @param options `expectedEpoch` is that of the pack that it was prepared for; else that of the last preparation.
-   * @throws FoldNotPrepared No fold was prepared.
-   * @throws FoldStale The window has another epoch than was expected, or than the fold was prepared for.
-   */
-  async commitFold(
-    windowId: string,
-    options: { expectedEpoch?: number } & ContextOptions & WriteOptions = {},
-  ): Promise<FoldReceipt> {
-    const { expectedEpoch, subjectUserId } = options;
-    const request = { windowId, expectedEpoch, subjectUserId, requestId: requestId(options) };
-    return foldReceiptOf((await this.call(method.commitFold, request, options)).receipt!);
-  }
-
-  /** Keep what a window is, but for a step that waits for results, and return the way back; packs stay what they are. */
-  async createCheckpoint(windowId: string, options: { label?: string } & ContextOptions & WriteOptions = {}): Promise<Checkpoint> {
-    const { label, subjectUserId } = options;
-    const request = { windowId, label, subjectUserId, requestId: requestId(options) };
-    return checkpointOf((await this.call(method.createCheckpoint, request, options)).checkpoint!);
-  }
-
-  /** The checkpoints of a window, the newest first. */
-  listCheckpoints(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Checkpoint> {
-    const { pageSize, subjectUserId } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.listCheckpoints, { windowId, subjectUserId, pageSize, pageToken }, options);
-        return [page.checkpoints.map(checkpointOf), page.nextPageToken];
-      }),
-    );
-  }
-
-  /**
-   * Make a window what it was at a checkpoint, and return what that did.
-   *
-   * Messages behind the checkpoint are left out of the window. They stay in the log: what of them shall be known is sent again, as new messages.
-   *
-   * @param checkpoint Its number.
-   * @param expectedLastSeq The newest message of the log that you know, such as `lastSeq` of the last pack.
-   * @throws CheckpointNotFound The window has no such checkpoint, or no longer.
-   * @throws LogMoved The log has messages behind that one; nothing was done.
-   */
-  async rollback(
-    windowId: string,
-    checkpoint: number,
-    expectedLastSeq: bigint,
-    options: ContextOptions & WriteOptions = {},
-  ): Promise<RolledBack> {
-    const { subjectUserId } = options;
-    const request = { windowId, checkpoint, expectedLastSeq, subjectUserId, requestId: requestId(options) };
-    return rolledBackOf(await this.call(method.rollback, request, options));
-  }
-
-  /**
    * Say what came of a pack, and return what to try again with; undefined: its response was valid.
    *
    * An invalid one takes back what led to it: the window goes back to its last checkpoint before the pack, and what is out of sight around the
@@ -403,35 +252,6 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
-   * Bring back what came of a fork as one message where it was forked, close it, and return the message's place. Again is the same message.
-   *
-   * @param options `tokensMax` of the message is else 2,000, and an eighth of the other window's limit at most; `toolCallId` is the call of a tool
-   * that asked for the fork, whose result the message is.
-   * @throws InvalidArgument The window was not forked.
-   * @throws PermissionDenied The key does not reach what it was forked from.
-   */
-  async mergeWindow(
-    windowId: string,
-    options: { tokensMax?: number; toolCallId?: string } & ContextOptions & WriteOptions = {},
-  ): Promise<Merged> {
-    const { tokensMax, toolCallId, subjectUserId } = options;
-    const request = { windowId, tokensMax, toolCallId, subjectUserId, requestId: requestId(options) };
-    return mergedOf(await this.call(method.mergeWindow, request, options));
-  }
-
-  /**
-   * Return the original of a ref that a pack, a receipt or a recall printed: "m37" is a message, "m37/2" its second part ("m37/0" its
-   * content), "m37..m58" are messages, "m37.0" is a passage, and "f3:m37" a message of a fork.
-   *
-   * @throws RefNotFound The context has nothing of this ref.
-   * @throws Erased It was retracted.
-   */
-  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
-    const { subjectUserId } = options;
-    return originalOf(await this.call(method.expand, { windowId, ref, subjectUserId }, options));
-  }
-
-  /**
    * Return the passages of a window's log that a query finds, the best first, with the steps that they are of.
    *
    * @param options `limit` is up to 200, else 20; steps from `stepFrom` to `stepTo`, both included.
@@ -445,23 +265,6 @@ export abstract class WindowCalls extends TaskCalls {
     const filter = options.filter && recallFilter(options.filter, "filter");
     const request = { windowId, query, limit, filter, stepFrom, stepTo, subjectUserId };
     return (await this.call(method.searchWindow, request, options)).hits.map(windowHitOf);
-  }
-
-  /** Return part by part what a window shows, as its last pack had it. */
-  async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
-    const { subjectUserId } = options;
-    return explainedPackOf(await this.call(method.explainPack, { windowId, subjectUserId }, options));
-  }
-
-  /** The account of every break of a window's prefix, the newest first. */
-  getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
-    const { pageSize, subjectUserId } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(method.getLineage, { windowId, subjectUserId, pageSize, pageToken }, options);
-        return [page.receipts.map(foldReceiptOf), page.nextPageToken];
-      }),
-    );
   }
 
   /** Return the state of the work, as rules read it from the log and callers said it; of some sections, such as "constraint" or "pin", or of all. */
@@ -545,28 +348,5 @@ export abstract class WindowCalls extends TaskCalls {
     const { quality, stepFrom, stepTo, lesson, subjectUserId } = options;
     const request = { windowId, success, quality, stepFrom, stepTo, lesson, subjectUserId, requestId: requestId(options) };
     return outcomeOf(await this.call(method.recordOutcome, request, options));
-  }
-
-  /**
-   * Return what a window's next packs cost, with folds as they come.
-   *
-   * @param options `steps` ahead, up to 100,000, with a pack behind each; `stepTokens` of one, else like the last ones.
-   */
-  async estimateCost(windowId: string, options: { steps?: number; stepTokens?: number } & ContextOptions = {}): Promise<CostEstimate> {
-    const { steps, stepTokens, subjectUserId } = options;
-    return costEstimateOf(await this.call(method.estimateCost, { windowId, steps, stepTokens, subjectUserId }, options));
-  }
-
-  /** Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost. */
-  async windowStats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {
-    const { subjectUserId } = options;
-    return windowStatsOf(await this.call(method.windowStats, { windowId, subjectUserId }, options));
-  }
-
-  /** Close a window, and return it without prompt, tools and goal; again is harmless. The log stays. */
-  async closeWindow(windowId: string, options: ContextOptions & WriteOptions = {}): Promise<Window> {
-    const { subjectUserId } = options;
-    const request = { windowId, subjectUserId, requestId: requestId(options) };
-    return windowOf((await this.call(method.closeWindow, request, options)).window!);
   }
 }

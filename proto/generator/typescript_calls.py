@@ -1,0 +1,256 @@
+"""Write clients/typescript/src/_gen/calls.ts: the methods of the TypeScript client that are one call each.
+
+The rules: a field of the request that `CALLS` names is an argument, and every other one an option; a list with a
+`next_page_token` is `Rows`; an answer with one value is that value. Conversions are those of `typescript_values`,
+the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from model import Field, Message, Model, Rpc
+from typescript_table import CALLS, Call
+from typescript_values import INTS64, TIMESTAMP, TYPES, Writer, camel, enum_texts, method_name, reached
+
+_LINE = 120
+_NODES = ("node_id", "entity_node_id")
+
+
+def text(model: Model) -> str:
+    """Return the file."""
+    return _Calls(model, reached(model)).text()
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """A field of a request, or of a message that is flat in it."""
+
+    field: Field
+    path: str  # in the request: "agent.display_name"
+
+
+class _Calls(Writer):
+    def text(self) -> str:
+        """Return the file."""
+        rpcs = [rpc for rpc in self.model.rpcs if rpc.name in CALLS and rpc.service.startswith("contextkeep.context.")]
+        body = [line for rpc in rpcs for line in self._options_type(rpc)]
+        body += ["", "/** The calls of the Context Service that are one method each. */"]
+        body.append("export abstract class GeneratedCalls extends AppClient {")
+        methods = [[*self._method(rpc)] for rpc in rpcs]
+        body += [line for number, method in enumerate(methods) for line in ([""] if number else []) + method]
+        self.imports("../context/app.js", "AppClient")
+        return self.file("the protos", [*body, "}"])
+
+    def _options_type(self, rpc: Rpc) -> Iterator[str]:
+        call = CALLS[rpc.name]
+        if not call.options:
+            return
+        yield ""
+        yield f"/** Options of `{method_name(rpc.name)}`. */"
+        yield f"export interface {call.options} {{"
+        for one in self._options(rpc):
+            yield from self.comment(one.field.comment, "  ")
+            yield f"  {self._name(one.field, call)}?: {self._type(one.field, call)};"
+        yield "}"
+
+    def _method(self, rpc: Rpc) -> Iterator[str]:
+        call = CALLS[rpc.name]
+        yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc)]), "  ")
+        is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
+        arguments = [f"{self._name(one.field, call)}: {self._type(one.field, call)}" for one in self._args(rpc)]
+        arguments.append(f"options: {self._options_of(rpc)} = {{}}")
+        (result, conversion) = self._answer(rpc, "page" if is_page else "answer")
+        name = method_name(rpc.name)
+        kind, promise = ("", f"Rows<{result}>") if is_page else ("async ", f"Promise<{result}>")
+        line = f"  {kind}{name}({', '.join(arguments)}): {promise} {{"
+        if len(line) <= _LINE:
+            yield line
+        else:
+            yield from (f"  {kind}{name}(", *(f"    {argument}," for argument in arguments), f"  ): {promise} {{")
+        request = list(self._request(rpc.request, "", rpc, "      "))
+        yield from ("    const request = {", *request, "    };") if request else ("    const request = {};",)
+        method = f"{self.stub_of_service(rpc)}.method.{name}"
+        if is_page:
+            self.imports("../rows.js", "Rows", "pages")
+            yield "    return new Rows(() =>"
+            yield "      pages(async (pageToken) => {"
+            yield f"        const page = await this.call({method}, {{ ...request, pageToken }}, options);"
+            yield f"        return [{conversion}, page.nextPageToken];"
+            yield "      }),"
+            yield "    );"
+        elif result == "void":
+            yield f"    await this.call({method}, request, options);"
+        else:
+            yield f"    const answer = await this.call({method}, request, options);"
+            yield f"    return {conversion};"
+        yield "  }"
+
+    def _parameters(self, rpc: Rpc) -> Iterator[str]:
+        """Yield the comments of arguments, and of options that have no type of their own."""
+        call = CALLS[rpc.name]
+        lines = [
+            f"@param {self._name(one.field, call)} {_joined(one.field.comment)}"
+            for one in self._args(rpc)
+            if one.field.comment
+        ]
+        if not call.options:
+            lines += [
+                f"@param options.{self._name(one.field, call)} {_joined(one.field.comment)}"
+                for one in self._options(rpc)
+                if one.field.comment
+            ]
+        if lines:
+            yield from ("", *lines)
+
+    def _options_of(self, rpc: Rpc) -> str:
+        """Return the type of the options of a call."""
+        call = CALLS[rpc.name]
+        names = {field.name for field in rpc.request.fields}
+        types = []
+        fields = "; ".join(
+            f"{self._name(one.field, call)}?: {self._type(one.field, call)}" for one in self._options(rpc)
+        )
+        if call.options:
+            types.append(call.options)
+        elif fields:
+            types.append(f"{{ {fields} }}")
+        if "subject_user_id" in names:
+            self.imports("../context/contexts.js", "type ContextOptions")
+            types.append("ContextOptions")
+        if "request_id" in names:
+            self.imports("../writes.js", "type WriteOptions", "requestId")
+            types.append("WriteOptions")
+        elif "subject_user_id" not in names:
+            self.imports("../client.js", "type CallOptions")
+            types.append("CallOptions")
+        return " & ".join(types)
+
+    def _inputs(self, message: Message, path: str, call: Call) -> Iterator[_Input]:
+        for field in message.fields:
+            inner = f"{path}{field.name}"
+            if field.name in call.flat:
+                yield from self._inputs(self.model.messages[field.type_name], f"{inner}.", call)
+            elif field.name not in ("request_id", "subject_user_id", "page_token", *self._node_lookup(message)):
+                yield _Input(field, inner)
+
+    def _args(self, rpc: Rpc) -> list[_Input]:
+        call = CALLS[rpc.name]
+        by_name = {one.field.name: one for one in self._inputs(rpc.request, "", call)}
+        return [by_name[name] for name in call.args]
+
+    def _options(self, rpc: Rpc) -> list[_Input]:
+        call = CALLS[rpc.name]
+        return [one for one in self._inputs(rpc.request, "", call) if one.field.name not in call.args]
+
+    @staticmethod
+    def _node_lookup(message: Message) -> Set[str]:
+        """Return the fields that look a node up, if the request takes a node by the caller's own id, too."""
+        names = {field.name for field in message.fields}
+        return {"external_id", "graph_name"} if "external_id" in names and names & {*_NODES} else set()
+
+    def _request(self, message: Message, path: str, rpc: Rpc, indent: str) -> Iterator[str]:
+        call = CALLS[rpc.name]
+        lookup = self._node_lookup(message)
+        for field in message.fields:
+            name = camel(field.name)
+            if field.name in call.flat:
+                yield f"{indent}{name}: {{"
+                inner = self.model.messages[field.type_name]
+                yield from self._request(inner, f"{path}{field.name}.", rpc, indent + "  ")
+                yield f"{indent}}},"
+            elif field.name == "request_id":
+                yield f"{indent}requestId: requestId(options),"
+            elif field.name in lookup or field.name == "page_token":
+                continue
+            else:
+                member = self._name(field, call)
+                source = member if field.name in call.args else f"options.{member}"
+                if lookup and field.name in _NODES:
+                    self.imports("../names.js", "nameFields")
+                    yield f'{indent}...({source} !== undefined && nameFields("{name}", {source})),'
+                    continue
+                value = self._converted(field, source, f"{path}{field.name}", call)
+                yield f"{indent}{name}," if value == name else f"{indent}{name}: {value},"
+
+    def _name(self, field: Field, call: Call) -> str:
+        is_parsed = field.name.endswith("_json") and field.name not in call.exact
+        return camel(field.name.removesuffix("_json") if is_parsed else field.name)
+
+    def _type(self, field: Field, call: Call) -> str:
+        if field.name in _NODES:
+            self.imports("../names.js", "type NodeName")
+            return "NodeName"
+        one = self._type_of_one(field, call)
+        if not field.is_repeated:
+            return one
+        return f"({one})[]" if " " in one else f"{one}[]"
+
+    def _type_of_one(self, field: Field, call: Call) -> str:
+        if field.type_name == TIMESTAMP:
+            return "Date | string"
+        if field.is_enum:
+            return " | ".join(f'"{name}"' for name in enum_texts(self.model.enums[field.type_name]))
+        if field.type_name:
+            inner = self.model.messages[field.type_name]
+            if any(one.type_name or one.scalar in INTS64 or one.name.endswith("_json") for one in inner.fields):
+                raise ValueError(f"{inner.full_name} of a request needs a conversion: write the method by hand")
+            kind = self.nested_type(field.type_name)
+            return kind if field.name in call.args else f"Partial<{kind}>"
+        if field.name.endswith("_json") and field.name not in call.exact:
+            return "object"
+        if field.scalar in INTS64 and field.name in call.exact:
+            return "bigint"
+        return TYPES.get(field.scalar, "number")
+
+    def _converted(self, field: Field, source: str, path: str, call: Call) -> str:
+        if field.type_name == TIMESTAMP:
+            self.imports("../times.js", "toTimestamp")
+            return f'toTimestamp({source}, "{path}")'
+        if field.is_enum:
+            self.imports("../messages.js", "choice")
+            enum = self.model.enums[field.type_name]
+            stub = self.stub(enum, at_run_time=True)
+            names = enum_texts(enum)
+            choices = ", ".join(f"{name}: {stub}.{name.upper()}" for name in names)
+            if field.is_repeated:
+                return f'{source}?.map((item) => choice("{path}", item, {{ {choices} }}))'
+            chosen = f'choice("{path}", {source}, {{ {choices} }})'
+            return chosen if field.name in call.args else f"{source} && {chosen}"
+        if field.scalar in INTS64 and field.name not in call.exact:
+            self.imports("../messages.js", "whole")
+            return f'whole("{path}", {source})'
+        if field.scalar == "string" and field.name.endswith("_json") and field.name not in call.exact:
+            self.imports("../json.js", "toObject")
+            return f'toObject({source}, "{path}")'
+        return source
+
+    def _answer(self, rpc: Rpc, source: str) -> tuple[str, str]:
+        """Return the type of what a method returns, and how it is made of the answer."""
+        response = rpc.response
+        if response.full_name in self.values:
+            return self.nested_type(response.full_name), f"{self.nested_function(response.full_name)}({source})"
+        fields: Sequence[Field] = [field for field in response.fields if field.name != "next_page_token"]
+        if wanted := CALLS[rpc.name].answer:
+            fields = [field for field in fields if field.name == wanted]
+        if not fields:
+            return "void", ""
+        if len(fields) != 1:
+            raise ValueError(
+                f"the answer of {rpc.name} has several fields: make it a value, or write the method by hand"
+            )
+        (field,) = fields
+        member = f"{source}.{camel(field.name)}"
+        if not field.type_name:
+            is_long = field.scalar in INTS64
+            return TYPES.get(field.scalar, "number"), f"Number({member})" if is_long else member
+        kind, function = self.nested_type(field.type_name), self.nested_function(field.type_name)
+        if field.is_repeated:
+            is_page = source == "page"
+            return (kind if is_page else f"{kind}[]"), f"{member}.map({function})"
+        return kind, f"{function}({member}!)"
+
+
+def _joined(comment: str) -> str:
+    return " ".join(comment.split())
