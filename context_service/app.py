@@ -68,7 +68,7 @@ from context_service.knowledge.consolidating import Consolidating
 from context_service.knowledge.definition_rows import DefinitionRows
 from context_service.knowledge.definitions import Definitions
 from context_service.knowledge.document_rows import DocumentRows
-from context_service.knowledge.document_source import DocumentSource
+from context_service.knowledge.document_source import document_source
 from context_service.knowledge.document_texts import DocumentTexts
 from context_service.knowledge.forgetting import Forgetting
 from context_service.knowledge.knowledge_bases import KnowledgeBases
@@ -77,9 +77,9 @@ from context_service.knowledge.mcp_client import McpClient
 from context_service.knowledge.mcp_servers import McpServers
 from context_service.knowledge.memories import Memories
 from context_service.knowledge.memory_rows import MemoryRows
-from context_service.knowledge.memory_source import MemorySource
+from context_service.knowledge.memory_source import memory_source
 from context_service.knowledge.page_rows import PageRows
-from context_service.knowledge.page_source import PageSource
+from context_service.knowledge.page_source import page_source
 from context_service.knowledge.pages import Pages
 from context_service.knowledge.recalling import MemoryRecalling
 from context_service.knowledge.specialists import Specialists
@@ -1031,7 +1031,7 @@ async def _administration(
 async def _transfer(ground: _Ground, limits: Limits, stack: AsyncExitStack) -> _Room[TransferServicer]:
     """Begin to clear up behind imports with which nobody goes on."""
     settings, database, count = ground.settings, ground.database, ground.tokens.count
-    verifying = Verifying(database, ground.passages, [MemorySource(count), PageSource(count), DocumentSource(count)])
+    verifying = Verifying(database, ground.passages, [memory_source(count), page_source(count), document_source(count)])
 
     async def mend(tenant: Tenant, user_id: str) -> None:
         door = database.tenant(tenant.tenant_id)

@@ -22,32 +22,31 @@ from context_service.app import (
 )
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
-from context_service.contexts.artifact_source import ArtifactSource
+from context_service.contexts.artifact_source import artifact_source
 from context_service.contexts.erasing import on_hold
-from context_service.contexts.log_source import LogSource
+from context_service.contexts.log_source import log_source
 from context_service.contexts.pointed_records import PointedRecords
-from context_service.contexts.pointed_source import PointedSource
+from context_service.contexts.pointed_source import POINTED
 from context_service.erasure import holds, subjects
 from context_service.erasure.register import Register
 from context_service.erasure.replaying import Replaying
 from context_service.erasure.subjects import SubjectEraser
-from context_service.knowledge.document_source import DocumentSource
-from context_service.knowledge.facet_source import FacetSource
+from context_service.knowledge.document_source import document_source
+from context_service.knowledge.facet_source import facet_source
 from context_service.knowledge.mcp_servers import Rotated, rotate
-from context_service.knowledge.memory_source import MemorySource
-from context_service.knowledge.page_source import PageSource
+from context_service.knowledge.memory_source import memory_source
+from context_service.knowledge.page_source import page_source
 from context_service.llm.providers import model_of
 from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.passage_backfill import PassageBackfill
 from context_service.retrieval.passages import CONTEXT, OF_USERS, Passages
-from context_service.retrieval.sources import Source
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
 from context_service.tokens import TokenCounter
 from context_service.working_memory.backfill import Backfill
 from context_service.working_memory.fsck import Report
 from context_service.working_memory.moving import Copied, ProviderCopy
-from context_service.working_memory.record_source import RecordSource
+from context_service.working_memory.record_source import RECORDS
 from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.sweep import Swept
 from context_service.working_memory.text_backfill import TextBackfill
@@ -267,15 +266,15 @@ async def verify_index(
         is_all = tenant is None and context_id is None
         tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants(reachable=is_all)
         count = TokenCounter().count
-        sources: list[Source] = [
-            LogSource(count),
-            PointedSource(count),
-            ArtifactSource(count),
-            RecordSource(),
-            MemorySource(count),
-            PageSource(count),
-            DocumentSource(count),
-            FacetSource(count),
+        sources = [
+            log_source(count),
+            POINTED,
+            artifact_source(count),
+            RECORDS,
+            memory_source(count),
+            page_source(count),
+            document_source(count),
+            facet_source(count),
         ]
         verifying = Verifying(database, Passages(database), sources)
         verified = await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)

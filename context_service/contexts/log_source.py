@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from uuid import UUID
+from collections.abc import Callable, Sequence
 
 from context_service.contexts.indexing import passages_of, placed
 from context_service.contexts.model import MessageInput
 from context_service.parts import of_json
 from context_service.retrieval.part_texts import KINDS, RECORD
-from context_service.retrieval.passages import CONTEXT, Audience, Passage, Scope
-from context_service.retrieval.sources import Origin, OwnedScope
+from context_service.retrieval.passages import CONTEXT, Audience, Scope
+from context_service.retrieval.sources import Origin, Owners, Source
 from service_runtime.pages import PAGE_BYTES_MAX
-from service_runtime.postgres import Across, Row, Tenant, Transaction
+from service_runtime.postgres import Across, Row, Transaction
 
 _MESSAGES = 500  # of a page
 
-_WHY = "an operator compares the index of all contexts with their logs: it reads headers, and none of what was said"
-_COUNT = Across(
-    sql="SELECT count(*) AS contexts FROM context.context WHERE tenant_id = %s AND deleted_at IS NULL",
-    contexts=True,
-    subjects=True,
-    why=_WHY,
-)
-_SCOPES = Across(
-    sql="""
+_LOCK = "SELECT true FROM context.context WHERE tenant_id = %s AND context_id = %s FOR UPDATE"
+
+
+def _of_all(sql: str) -> Across:
+    why = "an operator compares the index of all contexts with their logs: it reads headers, and none of what was said"
+    return Across(sql=sql, contexts=True, subjects=True, why=why)
+
+
+async def _lock(transaction: Transaction, scope: Scope) -> None:
+    await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
+
+
+CONTEXTS = Owners(
+    scope_of=Scope.of_context,
+    count=_of_all("SELECT count(*) FROM context.context WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL"),
+    page=_of_all("""
         SELECT context_id, owner_user_id
         FROM context.context
         WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND context_id > %(behind)s
             AND (%(only)s::uuid IS NULL OR context_id = %(only)s)
         ORDER BY context_id
         LIMIT %(count)s
-    """,
-    contexts=True,
-    subjects=True,
-    why=_WHY,
+    """),
+    owned=_of_all(
+        "SELECT context_id FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = ANY (%(ids)s)"
+    ),
+    lock=_lock,
 )
-_OWNED = Across(
-    sql="SELECT context_id FROM context.context WHERE tenant_id = %s AND context_id = ANY (%s)",
-    contexts=True,
-    subjects=True,
-    why=_WHY,
-)
-_LOCK = "SELECT true FROM context.context WHERE tenant_id = %s AND context_id = %s FOR UPDATE"
 
 # A context without messages gives a row without any; one that is gone gives none.
-_PAGE = """
+_ROWS = """
 SELECT m.*, c.ancestors, c.owner_user_id, c.agent_bundle_id, c.app_id
 FROM (
     SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND deleted_at IS NULL
 ) c
 LEFT JOIN LATERAL (
     SELECT seq, session, said_at, retracted_at IS NOT NULL AS is_gone, message_id, role, name, content,
@@ -68,60 +68,14 @@ LEFT JOIN LATERAL (
 ) m ON true
 ORDER BY seq
 """
-_FIRST = UUID(int=0)
 
 
-class LogSource:
-    """What the messages of contexts are found by.
+def log_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the messages of contexts are found by; their tokens are counted as where messages are written."""
 
-    Args:
-        count_tokens: Counts the tokens of a text, as where messages are written.
-    """
-
-    scope_kind = CONTEXT
-    kinds = frozenset(KINDS) - {RECORD}
-    says = True
-
-    def __init__(self, count_tokens: Callable[[str], int]) -> None:
-        self._count_tokens = count_tokens
-
-    async def count(self, tenant: Tenant) -> int:
-        """See `Source`."""
-        (row,) = await tenant.query(_COUNT, (tenant.tenant_id,))
-        return int(row.contexts)
-
-    async def scopes(self, tenant: Tenant, *, behind: UUID, count: int) -> list[OwnedScope]:
-        """See `Source`."""
-        named = {"tenant_id": tenant.tenant_id, "behind": behind, "only": None, "count": count}
-        return [_owned(row) for row in await tenant.query(_SCOPES, named)]
-
-    async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
-        """See `Source`."""
-        named = {"tenant_id": tenant.tenant_id, "behind": _FIRST, "only": scope_id, "count": 1}
-        return next((_owned(row) for row in await tenant.query(_SCOPES, named)), None)
-
-    async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
-        """See `Source`."""
-        return {row.context_id for row in await tenant.query(_OWNED, (tenant.tenant_id, list(scope_ids)))}
-
-    async def lock(self, transaction: Transaction, scope: Scope) -> None:
-        """See `Source`."""
-        await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
-
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
-        """See `Source`."""
-        named = {"tenant_id": transaction.tenant_id, "context_id": scope.id, "behind": behind}
-        rows = await transaction.query(_PAGE, {**named, "count": _MESSAGES, "bytes_max": PAGE_BYTES_MAX})
-        if not rows:
-            return None
-        return [
-            Origin(seq=row.seq, audience=audience_of(row), passages=tuple(self._passages(row)), is_gone=row.is_gone)
-            for row in rows
-            if row.seq is not None
-        ]
-
-    def _passages(self, row: Row) -> Iterator[Passage]:
-        said = MessageInput(
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
+        message = MessageInput(
             message_id=row.message_id,
             role=row.role,
             name=row.name,
@@ -129,12 +83,22 @@ class LogSource:
             parts=of_json(row.parts) if row.parts else (),
             task_id=row.task_id,
         )
-        for ordinal, one in enumerate(passages_of(said, count=self._count_tokens)):
-            yield placed(one, said, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)
+        passages = [
+            placed(text, message, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)
+            for ordinal, text in enumerate(passages_of(message, count=count_tokens))
+        ]
+        return Origin(seq=row.seq, audience=audience_of(row), passages=passages, is_gone=row.is_gone)
 
-
-def _owned(row: Row) -> OwnedScope:
-    return OwnedScope(scope=Scope.of_context(row.context_id), owner_user_id=row.owner_user_id)
+    return Source(
+        scope_kind=CONTEXT,
+        kinds=frozenset(KINDS) - {RECORD},
+        owners=CONTEXTS,
+        rows=_ROWS,
+        limits={"count": _MESSAGES, "bytes_max": PAGE_BYTES_MAX},
+        origin=origin,
+        has_header=True,
+        says=True,
+    )
 
 
 def audience_of(row: Row) -> Audience:

@@ -1,40 +1,40 @@
-"""The records that messages and artifacts point at, as a source of the index beside the log.
+"""The records that messages and artifacts point at, as a source of the index.
 
-What they say is read but once: a file is not asked for again to compare. So the texts in the index are what is compared
-with, each as it would be written again where what points at it stands now; what nothing points at is too much.
+Their files are read only once, and not to compare. So the texts in the index are the origin, each as it would be
+written again where the message or artifact that points at it stands now; a passage that nothing points at is too much.
 """
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Sequence
 
-from context_service.contexts.log_source import LogSource, audience_of
+from context_service.contexts.log_source import CONTEXTS, audience_of
 from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.contexts.pointed_records import ORDINALS_OF_PART
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import RECORD
-from context_service.retrieval.passages import Passage, Scope
-from context_service.retrieval.sources import Origin
+from context_service.retrieval.passages import CONTEXT, Passage, Scope
+from context_service.retrieval.sources import Origin, Source
 from context_service.retrieval.terms import terms_of
-from service_runtime.postgres import Row, Transaction
+from service_runtime.postgres import Row
 
 _POINTING = 20  # messages and artifacts of a page; each may point at records of thousands of passages
 
-_PAGE = f"""
+_ROWS = f"""
 SELECT r.seq, r.part, r.record_id, coalesce(m.session, a.place) AS session,
     coalesce(m.said_at, a.created_at) AS said_at, coalesce(m.role, '{ARTIFACT_ROLE}') AS role,
     coalesce(m.name, '') AS name, coalesce(m.task_id, a.task_id) AS task_id, p.ordinal, p.text,
     c.ancestors, c.owner_user_id, c.agent_bundle_id, c.app_id
 FROM (
     SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND deleted_at IS NULL
 ) c
 LEFT JOIN (
     SELECT r.seq, r.part, r.record_id
     FROM context.message_record r
-    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq IN (
+    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(scope_id)s AND r.seq IN (
         SELECT DISTINCT seq FROM context.message_record
-        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq > %(behind)s
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND seq > %(behind)s
         ORDER BY seq
         LIMIT %(count)s
     )
@@ -51,27 +51,9 @@ ORDER BY r.seq, p.ordinal
 """  # noqa: S608
 
 
-class PointedSource(LogSource):
-    """What messages and artifacts of contexts point at."""
-
-    kinds = frozenset({RECORD})
-    says = False
-
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
-        """See `Source`."""
-        named = {"tenant_id": transaction.tenant_id, "context_id": scope.id, "scope_kind": scope.kind}
-        rows = await transaction.query(_PAGE, {**named, "kind": RECORD, "behind": behind, "count": _POINTING})
-        if not rows:
-            return None
-        return [
-            Origin(
-                seq=seq,
-                audience=audience_of(rows[0]),
-                passages=[_passage(row) for row in of_one if row.ordinal is not None],
-            )
-            for seq, of_one in groupby(rows, key=lambda row: row.seq)
-            if seq is not None
-        ]
+async def _origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+    passages = [_passage(row) for row in rows if row.ordinal is not None]
+    return Origin(seq=rows[0].seq, audience=audience_of(rows[0]), passages=passages)
 
 
 def _passage(row: Row) -> Passage:
@@ -91,3 +73,14 @@ def _passage(row: Row) -> Passage:
         task_id=row.task_id,
         source_id=row.record_id,
     )
+
+
+POINTED = Source(
+    scope_kind=CONTEXT,
+    kinds=frozenset({RECORD}),
+    owners=CONTEXTS,
+    rows=_ROWS,
+    limits={"kind": RECORD, "count": _POINTING},
+    origin=_origin,
+    has_header=True,
+)

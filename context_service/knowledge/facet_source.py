@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from functools import partial
-from uuid import UUID
 
-from context_service.knowledge.compiled_rows import KIND, audience_of, cut_of, passage, scope_of, take_turn, walls_of
+from context_service.knowledge.compiled_rows import KIND, audience_of, cut_of, passage, take_turn, walls_of
 from context_service.retrieval.passages import BRAIN, Scope
-from context_service.retrieval.sources import Origin, OwnedScope
-from service_runtime.postgres import Row, Tenant, Transaction
+from context_service.retrieval.sources import Origin, Owners, Source
+from service_runtime.postgres import Row
 
 _FACETS = 50  # of a page; each may say 64 KiB
 
-_ANY = "SELECT EXISTS (SELECT FROM context.facet WHERE tenant_id = %s) AS is_there"
-_PAGE = """
+_ANY = "EXISTS (SELECT FROM context.facet WHERE tenant_id = %(tenant_id)s)"
+# All facets of a tenant are in one scope.
+_TENANTS = Owners(
+    scope_of=lambda scope_id: Scope(kind=BRAIN, id=scope_id),
+    count=f"SELECT {_ANY}::integer",
+    page=f"""
+        SELECT %(scope_of_tenant)s::uuid, '' AS user_id
+        WHERE {_ANY} AND %(scope_of_tenant)s::uuid > %(behind)s
+            AND (%(only)s::uuid IS NULL OR %(scope_of_tenant)s::uuid = %(only)s)
+        LIMIT %(count)s
+    """,
+    owned=f"SELECT %(scope_of_tenant)s::uuid WHERE {_ANY} AND %(scope_of_tenant)s::uuid = ANY (%(ids)s)",
+    lock=lambda transaction, scope: take_turn(transaction),
+)
+_ROWS = """
 SELECT f.seq, f.page_id, f.written_at, f.heading, f.text, f.graph_name, f.agent_bundle_id, f.app_id, p.title, p.aliases
 FROM context.facet f
     JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
@@ -25,52 +37,13 @@ LIMIT %(count)s
 """
 
 
-class FacetSource:
-    """What the facets of tenants say, in one scope each.
+def facet_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the facets of tenants say."""
 
-    Args:
-        count_tokens: Counts the tokens of a text, as where they are written.
-    """
-
-    scope_kind = BRAIN
-    kinds = frozenset({KIND})
-    says = False
-
-    def __init__(self, count_tokens: Callable[[str], int]) -> None:
-        self._count_tokens = count_tokens
-
-    async def count(self, tenant: Tenant) -> int:
-        """See `Source`."""
-        return int(await _has_one(tenant))
-
-    async def scopes(self, tenant: Tenant, *, behind: UUID, count: int) -> list[OwnedScope]:
-        """See `Source`."""
-        scope = scope_of(tenant.tenant_id)
-        is_next = count > 0 and scope.id > behind and await _has_one(tenant)
-        return [OwnedScope(scope=scope, owner_user_id="")] if is_next else []
-
-    async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
-        """See `Source`."""
-        scope = scope_of(tenant.tenant_id)
-        is_there = scope.id == scope_id and await _has_one(tenant)
-        return OwnedScope(scope=scope, owner_user_id="") if is_there else None
-
-    async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
-        """See `Source`."""
-        return {scope_of(tenant.tenant_id).id} & set(scope_ids) if await _has_one(tenant) else set()
-
-    async def lock(self, transaction: Transaction, scope: Scope) -> None:
-        """See `Source`."""
-        await take_turn(transaction)
-
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
-        """See `Source`."""
-        named = {"tenant_id": transaction.tenant_id, "behind": behind, "count": _FACETS}
-        return [await self._origin(scope, row) for row in await transaction.query(_PAGE, named)]
-
-    async def _origin(self, scope: Scope, row: Row) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
         cut = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
-        pieces = await asyncio.to_thread(cut, count=self._count_tokens)
+        pieces = await asyncio.to_thread(cut, count=count_tokens)
         return Origin(
             seq=row.seq,
             audience=audience_of(walls_of(row)),
@@ -80,7 +53,11 @@ class FacetSource:
             ],
         )
 
-
-async def _has_one(tenant: Tenant) -> bool:
-    (row,) = await tenant.query(_ANY, (tenant.tenant_id,))
-    return bool(row.is_there)
+    return Source(
+        scope_kind=BRAIN,
+        kinds=frozenset({KIND}),
+        owners=_TENANTS,
+        rows=_ROWS,
+        limits={"count": _FACETS},
+        origin=origin,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from context_service.knowledge.memory_texts import pieces_of, placed
 from context_service.knowledge.model import Experience, MemoryKind
-from context_service.knowledge.users_source import UsersSource, statements
+from context_service.knowledge.users_source import users_of
 from context_service.retrieval.passages import MEMORY, Audience, Scope
-from context_service.retrieval.sources import Origin
+from context_service.retrieval.sources import Origin, Source
 from service_runtime.postgres import Row, Transaction
 
 _MEMORIES = 200  # of a page
@@ -17,7 +19,7 @@ WHERE tenant_id = %s AND scope_id = %s
 ORDER BY app_id, agent_bundle_id
 FOR UPDATE
 """
-_PAGE = """
+_ROWS = """
 SELECT m.seq, m.happened_at, m.quality, m.owner_user_id, m.app_id, m.agent_bundle_id, m.kind, m.key, m.text, m.goal,
     m.outcome
 FROM context.memory m
@@ -30,27 +32,28 @@ LIMIT %(count)s
 """
 
 
-class MemorySource(UsersSource):
-    """What the memories of users are found by."""
+async def _lock(transaction: Transaction, scope: Scope) -> None:
+    await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
 
-    scope_kind = MEMORY
-    kinds = frozenset(kind.value for kind in MemoryKind)
-    _statements = statements("context.memory_user", what="memories")
 
-    async def lock(self, transaction: Transaction, scope: Scope) -> None:
-        """See `Source`."""
-        await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
+def memory_source(count_tokens: Callable[[str], int]) -> Source:
+    """Return what the memories of users are found by; a user without memories has no origins."""
 
-    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
-        """See `Source`; a user without memories has none."""
-        named = {"tenant_id": transaction.tenant_id, "scope_id": scope.id, "behind": behind, "count": _MEMORIES}
-        return [self._origin(row) for row in await transaction.query(_PAGE, named)]
-
-    def _origin(self, row: Row) -> Origin:
+    async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
+        (row,) = rows
         experience = Experience(goal=row.goal, outcome=row.outcome, quality=row.quality)
-        found = pieces_of(row.text, row.key, experience, count=self._count_tokens)
+        found = pieces_of(row.text, row.key, experience, count=count_tokens)
         return Origin(
             seq=row.seq,
             audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
             passages=placed(found, seq=row.seq, kind=MemoryKind(row.kind), happened_at=row.happened_at),
         )
+
+    return Source(
+        scope_kind=MEMORY,
+        kinds=frozenset(kind.value for kind in MemoryKind),
+        owners=users_of("context.memory_user", scope_kind=MEMORY, things="memories", lock=_lock),
+        rows=_ROWS,
+        limits={"count": _MEMORIES},
+        origin=origin,
+    )

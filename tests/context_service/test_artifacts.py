@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from context_service.contexts import artifact_rows, artifacts
-from context_service.contexts.artifact_source import ArtifactSource
-from context_service.contexts.log_source import LogSource
+from context_service.contexts.artifact_source import artifact_source
+from context_service.contexts.log_source import log_source
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.tokens import TokenCounter
@@ -323,7 +323,7 @@ async def test_the_index_of_artifacts_is_a_view(caller: Caller, contexts: Opened
 
     async def verified(*, mend: bool = False) -> Verified:
         count = TokenCounter().count
-        return await Verifying(database, Passages(database), [LogSource(count), ArtifactSource(count)]).run(
+        return await Verifying(database, Passages(database), [log_source(count), artifact_source(count)]).run(
             [database.tenant(PRINCIPAL.tenant_id)],
             scope_id=uuid.UUID(context_id),
             mend=mend,

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 )
 
 from context_service.app import open_database
-from context_service.contexts.log_source import LogSource
+from context_service.contexts.log_source import log_source
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
@@ -92,7 +92,7 @@ class Operator:
 
     def __init__(self, urls: Urls, folder: Path) -> None:
         self._settings = Settings(database_url=urls.service, working_memory_storage_path=folder)
-        self._source = LogSource(TokenCounter().count)
+        self._source = log_source(TokenCounter().count)
         self._superuser = psycopg.connect(urls.superuser, autocommit=True)
         self._superuser.execute(KILLER)
         for table in TABLES:

@@ -21,7 +21,7 @@ from context_service.settings import Settings
 from context_service.working_memory import file_texts, text_backfill
 from context_service.working_memory.file_texts import FileTexts
 from context_service.working_memory.record_passages import RecordPassages, scope_of
-from context_service.working_memory.record_source import RecordSource
+from context_service.working_memory.record_source import RECORDS
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.text_backfill import TextBackfill
@@ -400,7 +400,7 @@ async def test_an_operator_finds_what_records_say_where_it_belongs(caller: Calle
         await read(caller, record.working_memory_id)
 
     async def verified(*, mend: bool = False) -> Verified:
-        return await Verifying(database, Passages(database), [RecordSource()]).run(
+        return await Verifying(database, Passages(database), [RECORDS]).run(
             [database.tenant(PRINCIPAL.tenant_id)], mend=mend, on_progress=lambda verified: None
         )
 

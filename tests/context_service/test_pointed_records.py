@@ -14,10 +14,10 @@ import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from context_service.contexts import pointed_records
-from context_service.contexts.artifact_source import ArtifactSource
-from context_service.contexts.log_source import LogSource
+from context_service.contexts.artifact_source import artifact_source
+from context_service.contexts.log_source import log_source
 from context_service.contexts.pointed_records import PointedRecords
-from context_service.contexts.pointed_source import PointedSource
+from context_service.contexts.pointed_source import POINTED
 from context_service.retrieval.documents.kinds import Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
 from context_service.retrieval.passages import Passages
@@ -502,7 +502,7 @@ async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack)
 
     async def verified(*, mend: bool = False) -> Verified:
         count = TokenCounter().count
-        sources = [LogSource(count), PointedSource(count), ArtifactSource(count)]
+        sources = [log_source(count), POINTED, artifact_source(count)]
         return await Verifying(stack.database, Passages(stack.database), sources).run(
             [stack.database.tenant(PRINCIPAL.tenant_id)],
             scope_id=uuid.UUID(context_id),

@@ -17,10 +17,10 @@ import psycopg
 import pytest
 
 from context_service.contexts import log_source
-from context_service.contexts.log_source import LogSource
 from context_service.retrieval import verifying
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.reindexing import reindex
+from context_service.retrieval.sources import Source
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.tokens import TokenCounter
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -110,7 +110,7 @@ class Stack:
     folder: Path
 
     async def verified(self, context_id: str = "", *, mend: bool = False) -> Verified:
-        check = Verifying(self.database, Passages(self.database), [LogSource(TokenCounter().count)])
+        check = Verifying(self.database, Passages(self.database), [log_source.log_source(TokenCounter().count)])
         return await check.run(
             [self.database.tenant(PRINCIPAL.tenant_id)],
             scope_id=uuid.UUID(context_id) if context_id else None,
@@ -305,12 +305,12 @@ async def test_a_rebuild_that_is_broken_off_goes_on_when_it_is_started_again(
     context_id = await begun(stack)
     before = stack.index_of(context_id)
     stack.execute("DELETE FROM context.passage WHERE scope_id = %s", context_id)
-    origins = LogSource.origins
+    origins = Source.origins
 
     for steps in (1, 4, 9):
         left = steps
 
-        async def dying(self: LogSource, *arguments: Any, **named: Any) -> Any:
+        async def dying(self: Source, *arguments: Any, **named: Any) -> Any:
             nonlocal left
             left -= 1
             if left < 0:
@@ -318,7 +318,7 @@ async def test_a_rebuild_that_is_broken_off_goes_on_when_it_is_started_again(
             return await origins(self, *arguments, **named)
 
         with monkeypatch.context() as patched:
-            patched.setattr(LogSource, "origins", dying)
+            patched.setattr(Source, "origins", dying)
             with pytest.raises(Exception, match=r"killed|does not answer"):
                 await stack.verified(context_id, mend=True)
         assert 5 * (steps - 2) < len(stack.index_of(context_id)["context.passage"]) < len(before["context.passage"])

@@ -115,10 +115,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.knowledge.compiled_rows:CompiledRows._put",
     ),
     "text of a document: its limit of bytes": (
-        "context_service.knowledge.document_source:DocumentSource._origin",
+        "context_service.knowledge.document_source:document_source.origin",
         "context_service.knowledge.document_texts:DocumentTexts._cut",
     ),
-    "a facet: `FACET_BYTES_MAX`": ("context_service.knowledge.facet_source:FacetSource._origin",),
+    "a facet: `FACET_BYTES_MAX`": ("context_service.knowledge.facet_source:facet_source.origin",),
     "an answer of an MCP server: 1 MiB, 16,384 containers, 50,000 values, 500 blocks": (
         "context_service.knowledge.mcp_client:McpClient._http",
         "context_service.knowledge.mcp_client:McpClient.call.work",
@@ -135,7 +135,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.mcp.http:Mcp._answer",
         "context_service.mcp.query_server:_result",
         "context_service.mcp.servicer:ToolsServicer.ExecuteTool",
-        "context_service.mcp.window_tools:expand",
+        "context_service.mcp.window_tools:_expand",
     ),
     "hits of the providers of a question, and what they say: limits of `query.checking`": (
         "context_service.query.mcp_tools:McpToolProvider.search",

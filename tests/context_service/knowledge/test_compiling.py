@@ -15,7 +15,7 @@ import pytest
 from context_service.knowledge import compile_states, compiling
 from context_service.knowledge.compiled import Audience
 from context_service.knowledge.compiled_rows import scope_of
-from context_service.knowledge.facet_source import FacetSource
+from context_service.knowledge.facet_source import facet_source
 from context_service.retrieval.passages import Passages
 from context_service.retrieval.verifying import Verifying
 from context_service.tokens import TokenCounter
@@ -573,7 +573,7 @@ async def test_whatever_ends_a_compile_the_next_one_goes_on(world: World, monkey
 
 async def verify(world: World) -> None:
     """Compare the index with what it is made of."""
-    verifying = Verifying(world.stack.database, Passages(world.stack.database), [FacetSource(TokenCounter().count)])
+    verifying = Verifying(world.stack.database, Passages(world.stack.database), [facet_source(TokenCounter().count)])
     door = world.stack.database.tenant(world.principal.tenant_id)
     found = await verifying.run([door], scope_id=None, mend=False, on_progress=lambda one: None)
     assert not found.differences, found

@@ -11,7 +11,7 @@ import pytest
 from context_service import maintenance
 from context_service.contexts.erasing import OF_SUBJECTS
 from context_service.knowledge.memory_rows import scope_of
-from context_service.knowledge.memory_source import MemorySource
+from context_service.knowledge.memory_source import memory_source
 from context_service.retrieval.passages import MEMORY, WIKI, Passages, Scope
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
@@ -54,7 +54,7 @@ async def test_a_vector_follows_and_the_state_says_so(postgres: EmbeddedPostgres
 
 
 async def verified(stack: Opened, user: User, *, mend: bool = False) -> Verified:
-    sources = [MemorySource(TokenCounter().count)]
+    sources = [memory_source(TokenCounter().count)]
     verifying = Verifying(stack.database, Passages(stack.database), sources)
     scope_id = scope_of(PRINCIPAL.tenant_id, user.user_id).id
     tenants = [stack.database.tenant(PRINCIPAL.tenant_id)]

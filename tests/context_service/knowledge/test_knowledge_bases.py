@@ -15,7 +15,7 @@ from context_service.knowledge import base_dropping, document_texts
 from context_service.knowledge import knowledge_bases as rules
 from context_service.knowledge.base_dropping import BaseDropping
 from context_service.knowledge.document_rows import DocumentRows
-from context_service.knowledge.document_source import DocumentSource
+from context_service.knowledge.document_source import document_source
 from context_service.knowledge.document_texts import DocumentTexts
 from context_service.knowledge.knowledge_base import DOCUMENT_BYTES_MAX
 from context_service.retrieval.documents.kinds import Reason, Unread
@@ -540,7 +540,7 @@ async def test_one_that_is_removed_while_it_is_read_stays_away(quiet: Bases):
 async def verified(bases: Bases, base: str, *, mend: bool = False) -> Verified:
     stack = bases.stack
     base_id = (await bases.call("GetKnowledgeBase", name=base)).knowledge_base.knowledge_base_id
-    verifying = Verifying(stack.database, Passages(stack.database), [DocumentSource(len)])
+    verifying = Verifying(stack.database, Passages(stack.database), [document_source(len)])
     tenants = [stack.database.tenant(PRINCIPAL.tenant_id)]
     return await verifying.run(tenants, scope_id=base_id, mend=mend, on_progress=lambda _: None)
 

@@ -11,7 +11,7 @@ import pytest
 
 from context_service.knowledge import page as limits
 from context_service.knowledge import pages
-from context_service.knowledge.page_source import PageSource
+from context_service.knowledge.page_source import page_source
 from context_service.retrieval.passages import WIKI, Passages, Scope
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.tokens import TokenCounter
@@ -352,7 +352,7 @@ async def test_a_write_that_ends_in_the_middle_leaves_nothing(
 
 
 async def verified(stack: Opened, user: User, *, mend: bool = False) -> Verified:
-    verifying = Verifying(stack.database, Passages(stack.database), [PageSource(TokenCounter().count)])
+    verifying = Verifying(stack.database, Passages(stack.database), [page_source(TokenCounter().count)])
     scope_id = Scope.of_user(WIKI, PRINCIPAL.tenant_id, user.user_id).id
     tenants = [stack.database.tenant(PRINCIPAL.tenant_id)]
     return await verifying.run(tenants, scope_id=scope_id, mend=mend, on_progress=lambda _: None)
