@@ -415,10 +415,7 @@ class Messaging:
         after = _place(pages.decode_token(query, page.token, parts=2))
         count = pages.page_size(page.size)
         found = await self._log.headers(which, principal=principal, after=after, count=count + 1)
-        if len(found) <= count:
-            return found, ""
-        last = found[count - 1]
-        return found[:count], pages.encode_token(query, (last.created_at, last.context_id))
+        return pages.cut(query, found, count, key=lambda context: (context.created_at, context.context_id))
 
     async def update(
         self,
@@ -491,16 +488,12 @@ class Messaging:
         """Change a header, once, and return it."""
 
         async def work(transaction: Transaction) -> Context:
-            if request:
-                await self._requests.claim(transaction, request)
             context = await self._locked(transaction, context_id)
-            changed = await change(transaction, context)
-            if request:
-                await self._requests.answer(transaction, request, changed, about_id=context_id)
-            return changed
+            return await change(transaction, context)
 
         async with self._order.turn((principal.tenant_id, context_id)):
-            return await self._log.of(principal, context_id).transaction(work)
+            write = self._requests.once(request, work, about_id=context_id)
+            return await self._log.of(principal, context_id).transaction(write)
 
     async def retract(
         self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal, request: Request | None

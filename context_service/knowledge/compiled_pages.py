@@ -61,8 +61,7 @@ class CompiledPages:
             after=_place(key) if key else None,
             count=count + 1,
         )
-        last = found[count - 1] if len(found) > count else None
-        return found[:count], pages.encode_token(query, (last.definition_name, last.page_id)) if last else ""
+        return pages.cut(query, found, count, key=lambda page: (page.definition_name, page.page_id))
 
     async def put_facet(
         self, page_id: UUID, said: FacetInput, *, principal: Principal, request: Request | None
@@ -77,20 +76,15 @@ class CompiledPages:
         said.check()
 
         async def work(transaction: Transaction) -> KeptFacet | None:
-            if request:
-                await self._requests.claim(transaction, request)
             page = await self._rows.lock(transaction, page_id)
             if page is None:
                 raise _not_found()
             check_stored("facets", await self._rows.put(transaction, page, said, by=principal.subject), PUT_MAX)
             read = await self._rows.read(transaction, page_id)
             facets = read.facets if read else ()
-            put = next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)
-            if request:
-                await self._requests.answer(transaction, request, put)
-            return put
+            return next((one for one in facets if one.compile_id is None and one.slug == said.slug), None)
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
 
 def _not_found() -> CompiledPageNotFound:

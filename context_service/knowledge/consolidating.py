@@ -141,8 +141,6 @@ class Consolidating:
             raise InvalidArgument("a dry run first: its plan is what is applied", field="plan")
 
         async def work(transaction: Transaction) -> Consolidated:
-            if request:
-                await self._requests.claim(transaction, request)
             # Turns in one order, of all that the plan is about: then it is made again, and nobody changes it.
             before = await self._plan(transaction, runs, principal)
             whose = {
@@ -156,13 +154,10 @@ class Consolidating:
                 raise PlanOutdated("memories changed since the dry run")
             for kept, *merged in plan.merges:
                 await self._merge(transaction, kept, merged)
-            done = plan.told([await self._promote(transaction, one, principal) for one in plan.lessons])
-            if request:
-                about_id = scope_of(transaction.tenant_id, principal.user_id).id
-                await self._requests.answer(transaction, request, done, about_id=about_id)
-            return done
+            return plan.told([await self._promote(transaction, one, principal) for one in plan.lessons])
 
-        return await self._database.of(principal).transaction(work)
+        about_id = scope_of(principal.tenant_id, principal.user_id).id
+        return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
 
     async def _plan(self, door: Tenant | Transaction, runs: Sequence[str], principal: Principal) -> _Plan:
         user_id = principal.user_id

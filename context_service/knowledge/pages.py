@@ -94,8 +94,6 @@ class Pages:
         cut = await beside_the_loop(_CUTTING * utf8_bytes(said.markdown), self._cut, said, scope_id)
 
         async def work(transaction: Transaction) -> Page:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction, principal.user_id)
             before = await self._before(transaction, owner, said)
             _check_expected(expected_version, before)
@@ -112,12 +110,10 @@ class Pages:
             name = PageName(page_id=page_id, slug="")
             page = await self._rows.read(transaction, name, version=version, principal=principal)
             assert page is not None, "it was written just now"
-            if request:
-                await self._requests.answer(transaction, request, page, about_id=scope_id)
             return page
 
         async with self._order.turn(scope_id):
-            return await self._database.of(principal).transaction(work)
+            return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
     async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
         """Return the newest version of the page that is written; None: there is no such page yet.
@@ -175,8 +171,7 @@ class Pages:
         found = await self._rows.pages(
             principal, prefix=prefix, memory_id=memory_id, after=_place(key) if key else None, count=count + 1
         )
-        token = pages.encode_token(query, (found[count - 1].slug, found[count - 1].page_id)) if found[count:] else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda page: (page.slug, page.page_id))
 
     async def versions(
         self, name: PageName, page: pages.PageRequest, *, principal: Principal
@@ -205,8 +200,7 @@ class Pages:
         page_id, found = await self._rows.versions(name, before=before, count=count + 1, principal=principal)
         if page_id is None and not before:
             raise not_found()
-        token = pages.encode_token(query, (found[count - 1].version,)) if found[count:] else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda page: (page.version,))
 
     async def delete(
         self, name: PageName, *, expected_version: int | None, principal: Principal, request: Request | None
@@ -222,20 +216,16 @@ class Pages:
         _check_version("expected_version", expected_version or 0)
 
         async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._rows.lock(transaction, principal.user_id)
             page = await self._rows.meant(transaction, name, principal)
             if page is None:
                 raise not_found()
             _check_expected(expected_version, page)
             await self._rows.delete(transaction, page, principal.user_id)
-            if request:
-                await self._requests.answer(transaction, request, about_id=scope_id)
 
         scope_id = scope_of(principal.tenant_id, principal.user_id).id
         async with self._order.turn(scope_id):
-            await self._database.of(principal).transaction(work)
+            await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
 
 def not_found() -> PageNotFound:

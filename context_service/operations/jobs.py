@@ -168,8 +168,7 @@ class Jobs:
         count = pages.page_size(page.size)
         named = {"tenant_id": principal.tenant_id, "silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
         rows = await self._database.of(principal).query(_LIST, named)
-        token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
-        return [Job(**row._asdict()) for row in rows[:count]], token
+        return pages.cut(query, [Job(**row._asdict()) for row in rows], count, key=lambda job: (job.id,))
 
     async def _run(
         self, kind: str, options: Mapping[str, bool], door: Tenant, named: dict[str, Any], held: asyncio.Future[None]

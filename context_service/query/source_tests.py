@@ -146,11 +146,7 @@ class SourceTests:
             raise InvalidPageToken("page_token is malformed", field="page_token") from None
         count = pages.page_size(page.size)
         found = await self._rows.page(before=before, count=count + 1, principal=principal)
-        if len(found) <= count:
-            return found, ""
-        last = found[count - 1]
-        assert last.created_at is not None
-        return found[:count], pages.encode_token(query, (last.created_at.isoformat(), str(last.test_id)))
+        return pages.cut(query, found, count, key=lambda test: (test.created_at, test.test_id))
 
     async def delete(self, test_id: UUID, *, principal: Principal) -> None:
         """Remove a test.

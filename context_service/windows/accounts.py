@@ -92,8 +92,7 @@ class Accounts:
         count = pages.page_size(page.size)
         before = _number_in(query, page) if page.token else None
         found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
-        token = pages.encode_token(query, (found[count - 1].epoch,)) if len(found) > count else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda receipt: (receipt.epoch,))
 
     async def state(
         self, window_id: UUID, sections: Collection[str], page: pages.PageRequest, *, principal: Principal

@@ -167,8 +167,7 @@ class Checkpoints:
                 raise InvalidPageToken("page_token is malformed", field="page_token")
             before = key[0]
         found = await self._checkpoints.page(window, principal=principal, before=before, count=count + 1)
-        token = pages.encode_token(query, (found[count - 1].number,)) if len(found) > count else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda checkpoint: (checkpoint.number,))
 
     async def rollback(
         self,

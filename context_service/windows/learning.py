@@ -133,8 +133,6 @@ class Learning:
         base = (await self._profiles.of(kept, principal=principal)).base or kept
 
         async def work(transaction: Transaction) -> Known:
-            if request:
-                await self._requests.claim(transaction, request)
             known = await self._rows.locked(transaction, base, app_id)
             if known is None:
                 raise LimitExceeded(
@@ -146,11 +144,9 @@ class Learning:
             now = Known(profile=base, app_id=app_id) if undoes else known
             now = replace(now, is_frozen=known.is_frozen if is_frozen is None else is_frozen)
             await self._rows.write(transaction, now)
-            if request:
-                await self._requests.answer(transaction, request, now)
             return now
 
-        return await door.transaction(work)
+        return await door.transaction(self._requests.once(request, work))
 
     async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
         """Add counts to those of a profile and an app, and learn of them if that is due."""

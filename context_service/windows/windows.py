@@ -148,8 +148,6 @@ class Windows:
             given = replace(given, profile=learned)
 
         async def work(transaction: Transaction) -> Window:
-            if request:
-                await self._requests.claim(transaction, request)
             context = await self._log.lock(transaction, context_id)
             if context is None:
                 raise not_found(context_id)
@@ -165,13 +163,12 @@ class Windows:
                 )
             window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
             check_room(window)  # by what bills taught of its model
-            if request:
-                await self._requests.answer(transaction, request, window, about_id=context_id)
             return window
 
         async with self._order.turn((principal.tenant_id, context_id)):
             with self._telemetry.refusals():
-                return await self._log.of(principal, context_id).transaction(work)
+                write = self._requests.once(request, work, about_id=context_id)
+                return await self._log.of(principal, context_id).transaction(write)
 
     async def read(self, window_id: UUID, *, principal: Principal) -> Window:
         """Return a window.
@@ -196,8 +193,7 @@ class Windows:
         key = pages.decode_token(query, page.token, parts=1)
         count = pages.page_size(page.size)
         found = await self._rows.page(context_id, principal=principal, before=_before(key), count=count + 1)
-        token = pages.encode_token(query, (str(found[count - 1].window_id),)) if len(found) > count else ""
-        return found[:count], token
+        return pages.cut(query, found, count, key=lambda window: (window.window_id,))
 
     async def close(self, window_id: UUID, *, principal: Principal, request: Request | None) -> Window:
         """Close a window, and remove what it was packed of.
@@ -210,16 +206,12 @@ class Windows:
         context_id = await self._rows.context_of(window_id, principal=principal)
 
         async def work(transaction: Transaction) -> Window:
-            if request:
-                await self._requests.claim(transaction, request)
             if await self._rows.lock(transaction, context_id, window_id) is None:
                 raise no_window(window_id)
-            closed = await self._rows.close(transaction, window_id)
-            if request:
-                await self._requests.answer(transaction, request, closed, about_id=context_id)
-            return closed
+            return await self._rows.close(transaction, window_id)
 
-        return await self._log.of(principal, context_id).transaction(work)
+        write = self._requests.once(request, work, about_id=context_id)
+        return await self._log.of(principal, context_id).transaction(write)
 
 
 def _before(key: Sequence[object] | None) -> UUID | None:

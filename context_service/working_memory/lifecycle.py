@@ -89,8 +89,7 @@ class LifeCycle:
         found = await self._log.page(principal, record_id, behind_seq=behind_seq, count_max=size + 1)
         if not found and key is None:
             raise RecordName(record_id=record_id).not_found()
-        shown = found[:size]
-        return shown, pages.encode_token(query, (shown[-1].seq,)) if len(found) > size else ""
+        return pages.cut(query, found, size, key=lambda action: (action.seq,))
 
     async def _find(self, principal: Principal, name: RecordName) -> Record:
         found = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)

@@ -105,15 +105,11 @@ class ResumableUploads:
         upload_id = new_id()
 
         async def work(transaction: Transaction) -> Upload:
-            if request:
-                await self._requests.claim(transaction, request)
             due_at = await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
-            upload = Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
-            if request:
-                await self._requests.answer(transaction, request, upload, known={"upload_id": str(upload_id)})
-            return upload
+            return Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
 
-        return await tenant.transaction(work)
+        known = {"upload_id": str(upload_id)}
+        return await tenant.transaction(self._requests.once(request, work, known=known))
 
     async def append(
         self, upload_id: UUID, chunks: AsyncIterable[bytes], *, offset_bytes: int, principal: Principal
