@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.types.json import Jsonb
 
-from contextkeep.errors import Aborted, InvalidPageToken, NodeBudgetExceeded
+from contextkeep.errors import InvalidPageToken, NodeBudgetExceeded
 from entity_service.model import Node
 from entity_service.store import node_not_found
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
@@ -22,7 +23,6 @@ STATUS = "STATUS"
 TYPES = frozenset({STATUS, "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"})
 STATUSES = frozenset({"STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
 
-_ATTEMPTS = 3  # of an append whose request id is gone when we look at it
 _SEQ_MAX = 2**63 - 1
 
 _APPEND_STATUS = """
@@ -215,20 +215,22 @@ class Timelines:
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
         }
-        for _ in range(_ATTEMPTS):
+
+        async def appended() -> Appended:
             try:
                 rows = await tenant.query(_APPEND, parameters, named=False)
-            except psycopg.IntegrityError:
+            except psycopg.IntegrityError as error:
                 if request and (answer := await self._requests.answered(tenant, request)):
                     return Appended._make(answer)
-                continue
+                raise Moved from error
             if rows:
                 return Appended._make(rows[0])
             # The node may be gone since a twin of this call wrote to it.
             if request and (answer := await self._requests.answered(tenant, request)):
                 return Appended._make(answer)
             raise node_not_found(envelope.node_id)
-        raise Aborted("other calls keep changing the rows that this one needs; try again")
+
+        return await until_written(appended, what="the node")
 
     async def page(self, principal: Principal, query: TimelineQuery) -> TimelinePage:
         """Return a page of the envelopes of a node and of what it calls.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -19,10 +20,11 @@ from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_
 from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
 from entity_service.store import NODE, NODE_BY_EXTERNAL_ID, id_array
 from service_runtime.auth import Principal
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Database, Tenant, TextArray, Transaction
 from service_runtime.requests import Request, Requests
 
-_ATTEMPTS = 3  # of a write whose obstacle is gone when we look at it
+_ROWS = "the rows that this one needs"
 _NO_NODE = (None,) * len(NewNode._fields)
 _NO_EDGE = (None,) * len(NewEdge._fields)
 
@@ -244,7 +246,8 @@ class GraphWrites:
             RequestIdReused: the request id was used with other content.
         """
         tenant = self._database.of(principal)
-        for _ in range(_ATTEMPTS):
+
+        async def written() -> Written:
             try:
                 (row,) = await tenant.query(_WRITE, _parameters(principal, write, request, bounds=tenant.bounds))
             except psycopg.IntegrityError as raised:
@@ -254,9 +257,10 @@ class GraphWrites:
                     raise error from None
                 if tenant.bounds and (error := _taken(raised)):
                     raise error from None
-            else:
-                return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
-        raise Aborted("other calls keep changing the rows that this one needs; try again")
+                raise Moved from raised
+            return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
+
+        return await until_written(written, what=_ROWS)
 
     async def write_missing(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
         """Write the rows that are not there; those that are stay as they are.
@@ -278,10 +282,8 @@ class GraphWrites:
                 await self._requests.answer(transaction, request, answer)
             return outcome(write, answer)
 
-        for _ in range(_ATTEMPTS):
-            with suppress(psycopg.IntegrityError):  # an end was deleted meanwhile: the next look names it
-                return await self._database.of(principal).transaction(work)
-        raise Aborted("other calls keep changing the rows that this one needs; try again")
+        # An end that was deleted meanwhile fails the transaction: the next try names it.
+        return await until_written(partial(_transaction, self._database.of(principal), work), what=_ROWS)
 
     async def add_missing(
         self, principal: Principal, write: GraphWrite, then: Callable[[Transaction, Written], Awaitable[None]]
@@ -313,10 +315,7 @@ class GraphWrites:
 
         with suppress(psycopg.IntegrityError):
             return await tenant.transaction(as_new)
-        for _ in range(_ATTEMPTS):
-            with suppress(psycopg.IntegrityError):
-                return await tenant.transaction(as_missing)
-        raise Aborted("other calls keep changing the rows that this one needs; try again")
+        return await until_written(partial(_transaction, tenant, as_missing), what=_ROWS)
 
     async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:
         """Write one node.
@@ -425,6 +424,13 @@ class GraphWrites:
             agent_id=agent_id,
             context_id=context_id,
         )
+
+
+async def _transaction(tenant: Tenant, work: Callable[[Transaction], Awaitable[Written]]) -> Written:
+    try:
+        return await tenant.transaction(work)
+    except psycopg.IntegrityError as error:
+        raise Moved from error
 
 
 async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:

@@ -49,12 +49,12 @@ from service_runtime.calls import give_way
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.requests import AnsweredBefore, Request, Requests
 from service_runtime.turns import SLICE_S
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
-_TRIES = 5  # of a write that others get in the way of: each time, somebody's was written
 _CUTTING = 16  # times as long as parsing takes: what is done at once has a sixteenth of the bytes
 
 # Whether the caller may read a record; raises RecordNotFound if not.
@@ -198,7 +198,8 @@ class Messaging:
         said = _within_bounds(target.new, principal)
         if target.only and target.only not in said.external_ids:
             said = replace(said, external_ids=(target.only, *said.external_ids))
-        for _ in range(_TRIES):
+
+        async def begun() -> Written:
             if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
                 return await self._append(found, messages, principal=principal, request=request)
             for task_id in named_by([message.said for message in messages]):  # a new context has none
@@ -216,46 +217,50 @@ class Messaging:
                     raise
                 # Somebody was first; or the one that was is past its time, and gives the id away.
                 await self._log.release_expired(target.only, said, principal=principal)
-        raise Aborted("others write to what this call would begin; try again")
+                raise Moved from error
+
+        return await until_written(begun, what="the external id")
 
     async def _append(
         self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
     ) -> Written:
-        async with self._order.turn((principal.tenant_id, context_id)):
-            known: dict[str, Known] = {}
-            for _ in range(_TRIES):
-                missing = [message for message in messages if message.said.message_id not in known]
-                if missing:
-                    try:
-                        sent = await self._log.append(
-                            context_id,
-                            missing,
-                            known=known.values(),
-                            hold=self._references.hold(context_id, [message.said for message in missing]),
-                            principal=principal,
-                            request=request,
-                        )
-                    except (TaskNotFound, TaskEnded) as error:
-                        # What was written before the task ended, is.
-                        known = await self._known(context_id, messages, principal)
-                        if len(known) == len(messages):
-                            continue
+        known: dict[str, Known] = {}
+
+        async def appended() -> Written:
+            nonlocal known
+            missing = [message for message in messages if message.said.message_id not in known]
+            sent: Sequence[Sent] = []
+            if missing:
+                try:
+                    sent = await self._log.append(
+                        context_id,
+                        missing,
+                        known=known.values(),
+                        hold=self._references.hold(context_id, [message.said for message in missing]),
+                        principal=principal,
+                        request=request,
+                    )
+                except (TaskNotFound, TaskEnded) as error:
+                    # What was written before the task ended, is.
+                    known = await self._known(context_id, messages, principal)
+                    if len(known) < len(messages):
                         raise await self._refused_by_task(context_id, principal, error) from None
-                    except AlreadyThere as error:
-                        if error.taken is Taken.REQUEST and request:
-                            return await self._answered(self._log.of(principal, context_id), request)
-                        known = await self._known(context_id, messages, principal)
-                        continue
-                    if not sent:
-                        # Refused; but what was written before it was closed, is.
-                        known = await self._known(context_id, messages, principal)
-                        if len(known) < len(messages):
-                            raise await self._refusal(context_id, principal)
-                else:
-                    sent = []
-                before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
-                return Written(context_id=context_id, messages=[*before, *sent], created=False)
-        raise Aborted("others write the same messages; try again")
+                    raise Moved from error
+                except AlreadyThere as error:
+                    if error.taken is Taken.REQUEST and request:
+                        return await self._answered(self._log.of(principal, context_id), request)
+                    known = await self._known(context_id, messages, principal)
+                    raise Moved from error
+                if not sent:
+                    # Refused; but what was written before it was closed, is.
+                    known = await self._known(context_id, messages, principal)
+                    if len(known) < len(messages):
+                        raise await self._refusal(context_id, principal)
+            before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
+            return Written(context_id=context_id, messages=[*before, *sent], created=False)
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            return await until_written(appended, what="the same messages")
 
     async def _refused_by_task(
         self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded

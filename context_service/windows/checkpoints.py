@@ -38,12 +38,12 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 LABEL_CHARS_MAX = 200
 LEFT_OUT_MAX = 1_000  # rows of messages that a window leaves out: it is told of all of them at each call
-_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,17 +118,20 @@ class Checkpoints:
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         principal = principal.without_admin()
-        async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                window = await self._packs.read(window_id, principal=principal)
-                if window and (made := await self._made(window, label, principal, request)):
-                    return made
-        raise Aborted("others write to the window all the time; try again")
 
-    async def _made(
-        self, window: Window, label: str, principal: Principal, request: Request | None
-    ) -> Checkpoint | None:
-        """Write a checkpoint and return it; None: the window moved."""
+        async def made() -> Checkpoint:
+            window = await self._packs.read(window_id, principal=principal)
+            return await self._made(window, label, principal, request)
+
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(made, what="the window")
+
+    async def _made(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
+        """Write a checkpoint and return it.
+
+        Raises:
+            Moved: the window is another one meanwhile.
+        """
 
         async def work(transaction: Transaction) -> Checkpoint:
             if request:
@@ -137,15 +140,12 @@ class Checkpoints:
                 transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
             )
             if made is None:
-                raise _Moved
+                raise Moved
             if request:
                 await self._requests.answer(transaction, request, made, about_id=window.context_id)
             return made
 
-        try:
-            return await self._log.of(principal, window.context_id).transaction(work)
-        except _Moved:
-            return None
+        return await self._log.of(principal, window.context_id).transaction(work)
 
     async def page(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
@@ -388,10 +388,6 @@ class Checkpoints:
             message_ids=await self._checkpoints.message_ids(window, left_out, principal=principal),
             message_count=answer["message_count"],
         )
-
-
-class _Moved(Exception):
-    """The window is not what it was when it had read its log."""
 
 
 def check_last_seq(standing: Standing, expected: int) -> None:

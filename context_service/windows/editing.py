@@ -42,10 +42,10 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_size, check_text
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-_TRIES = 8
 _COMPARING = 100  # as long as so many bytes of parsing: an entry with another
 
 
@@ -71,10 +71,6 @@ class _Room(NamedTuple):
 
     token_factor: float  # by which its budget is kept from the next fold on
     state_tokens: int  # of what each pack must have of the state
-
-
-class _Moved(Exception):
-    """The window is not what it was when a change was worked out."""
 
 
 # Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
@@ -158,7 +154,7 @@ class Editing:
                 nonlocal is_new_goal
                 is_new_goal = "goal" in changed
                 if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
-                    raise _Moved
+                    raise Moved
                 await self._rows.configure(transaction, wanted)
                 if changed:
                     await self._views.change_head(transaction, wanted)
@@ -318,7 +314,7 @@ class Editing:
                     reached_seq=window.reached_seq,
                     source=BY_CALLER,
                 ):
-                    raise _Moved
+                    raise Moved
                 await self._views.tell_later(transaction, locked)
                 return {"changed_count": len(patch.entries)}
 
@@ -347,21 +343,20 @@ class Editing:
             request: Its id.
             reason: Returns of a change that was written why it broke the prefix; empty: it did not.
         """
+
+        async def edited() -> Any:
+            standing = await self._standing(window_id, principal)
+            if standing.window.closed_at:
+                raise WindowClosed("the window is closed", window_id=window_id)
+            with self._telemetry.refusals():
+                write = await prepared(standing)
+                done, is_new = await self._written(standing.window, write, principal=principal, request=request)
+            if is_new and (broke := reason()):
+                self._telemetry.broke(broke, profile=standing.window.profile)
+            return done
+
         async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                standing = await self._standing(window_id, principal)
-                if standing.window.closed_at:
-                    raise WindowClosed("the window is closed", window_id=window_id)
-                with self._telemetry.refusals():
-                    write = await prepared(standing)
-                    try:
-                        done, is_new = await self._written(standing.window, write, principal=principal, request=request)
-                    except _Moved:  # by another replica
-                        continue
-                if is_new and (broke := reason()):
-                    self._telemetry.broke(broke, profile=standing.window.profile)
-                return done
-        raise Aborted("others write to the window all the time; try again")
+            return await until_written(edited, what="the window")
 
     async def _written(
         self, window: Window, write: _Write, *, principal: Principal, request: Request | None
@@ -369,7 +364,7 @@ class Editing:
         """Write a change of a window, and return its answer, and whether that is new.
 
         Raises:
-            _Moved: the window is another one meanwhile.
+            Moved: the window is another one meanwhile.
         """
 
         async def work(transaction: Transaction) -> tuple[Any, bool]:
@@ -379,7 +374,7 @@ class Editing:
             if locked is None:
                 raise no_window(window.window_id)
             if locked.epoch != window.epoch or locked.closed_at:
-                raise _Moved
+                raise Moved
             done = await write(transaction, locked)
             if request:
                 await self._requests.answer(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -34,19 +35,19 @@ from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import PIN
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
 from context_service.windows.windows import Opening, Windows
-from contextkeep.errors import Aborted, ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
+from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.checks import check_size, check_text
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
+from service_runtime.optimistic import until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 FORKS_MAX = 64  # of a context, that are awaited
 DEPTH_MAX = 8  # of forks of forks
 _TITLE_CHARS = 100
-_TRIES = 8
 # What a fork inherits of the state: what is in every pack of the other, and of the rest the newest.
 _WHOLE = ("constraint", "value")
 _NEWEST = {"decision": 50, "question": 50, "error": 50, "artifact": 50}
@@ -249,10 +250,7 @@ class Forks:
         if inherits is not Inherits.STATE:
             return await self._rows.find(window_id, principal=principal)
         async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                if window := await self._packs.read(window_id, principal=principal):
-                    return window
-        raise Aborted("others write to the window all the time; try again")
+            return await until_written(partial(self._packs.read, window_id, principal=principal), what="the window")
 
     async def _inherited(
         self, window: Window, inherits: Inherits, given: WindowInput, principal: Principal

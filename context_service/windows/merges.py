@@ -7,7 +7,6 @@ writes the message, that it came of the fork, and that the fork takes no more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -28,16 +27,16 @@ from context_service.windows.results import FOUND, Answer, Result, result_of
 from context_service.windows.task_state import Entry
 from context_service.windows.telemetry import Telemetry
 from context_service.windows.window_rows import Window, WindowRows, no_window
-from contextkeep.errors import Aborted, ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
+from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import end_context_keys
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 TOKENS, SHARE = 2_000, 8  # of what comes back, and no larger part of the limit than one in so many
 _LAST_MESSAGES = 100  # among which is what the assistant said last
-_TRIES = 8
 
 
 class _Worked(NamedTuple):
@@ -46,14 +45,6 @@ class _Worked(NamedTuple):
     result: Result
     last_seq: int
     agent_id: str
-
-
-class _Moved(Exception):
-    """Something was said in the fork meanwhile."""
-
-
-class _MergedBefore(Exception):
-    """The result of the fork came back by another call."""
 
 
 class Merges:
@@ -115,8 +106,9 @@ class Merges:
             raise InvalidArgument("tokens_max is negative", field="tokens_max")
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
-        fork = await self._fork_of(window, principal)
-        for _ in range(_TRIES):
+
+        async def merged() -> Fork:
+            fork = await self._fork_of(window, principal)
             if fork.merged_seq:
                 await self._log.close_below(fork.fork_context_id, principal=principal)  # a kill may have been before it
                 await self._keep(request, fork, principal)
@@ -125,18 +117,12 @@ class Merges:
             if parent is None:
                 raise no_window(window_id)
             worked = await self._worked(fork, parent, tokens_max, principal)
-            try:
-                with self._telemetry.refusals():
-                    merged = await self._written(
-                        fork, parent, worked, tool_call_id, principal=principal, request=request
-                    )
-                await self._log.close_below(fork.fork_context_id, principal=principal)
-                return merged
-            except _Moved:
-                continue
-            except _MergedBefore:
-                fork = await self._fork_of(window, principal)
-        raise Aborted("others write to the fork all the time; try again")
+            with self._telemetry.refusals():
+                fork = await self._written(fork, parent, worked, tool_call_id, principal=principal, request=request)
+            await self._log.close_below(fork.fork_context_id, principal=principal)
+            return fork
+
+        return await until_written(merged, what="the fork")
 
     async def _keep(self, request: Request | None, fork: Fork, principal: Principal) -> None:
         """Keep that a request was answered, also one that found it done."""
@@ -183,15 +169,18 @@ class Merges:
 
     async def _current(self, fork: Fork, principal: Principal) -> Window:
         """Return the window of a fork, which has read its log; of one that is closed nothing is left to read."""
+
+        async def current() -> Window:
+            window = await self._rows.find(fork.fork_window_id, principal=principal)
+            if window.closed_at:
+                return window
+            try:
+                return await self._packs.read(fork.fork_window_id, principal=principal)
+            except WindowClosed:  # by a twin, meanwhile
+                raise Moved from None
+
         async with self._order.turn((principal.tenant_id, fork.fork_window_id)):
-            for _ in range(_TRIES):
-                window = await self._rows.find(fork.fork_window_id, principal=principal)
-                if window.closed_at:
-                    return window
-                with suppress(WindowClosed):  # by a twin, meanwhile
-                    if read := await self._packs.read(fork.fork_window_id, principal=principal):
-                        return read
-        raise Aborted("others write to the fork all the time; try again")
+            return await until_written(current, what="the fork")
 
     async def _written(
         self,
@@ -206,8 +195,7 @@ class Merges:
         """Write what comes back, once, close the fork, and return it as it is then.
 
         Raises:
-            _Moved: the fork is another one meanwhile.
-            _MergedBefore: by another call.
+            Moved: the fork has another message meanwhile, or another call merged it.
         """
         text, is_whole = worked.result
         came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())
@@ -231,7 +219,7 @@ class Merges:
             if context is None or now is None or locked is None:
                 raise no_window(fork.fork_window_id)
             if now.merged_seq:
-                raise _MergedBefore
+                raise Moved
             if context.closed_at:
                 raise ContextClosed("what it was forked from is closed", context_id=fork.context_id)
             if locked.closed_at:
@@ -241,7 +229,7 @@ class Merges:
             if below is None:
                 raise no_window(fork.fork_window_id)
             if below.last_seq != worked.last_seq:
-                raise _Moved
+                raise Moved
             await transaction.turn_to(fork.context_id)
 
         async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
@@ -13,15 +12,15 @@ from context_service.windows.ending_rows import EndingRows
 from context_service.windows.endings import Ending
 from context_service.windows.packs import Packs
 from context_service.windows.window_rows import Window, WindowRows, no_window
-from contextkeep.errors import Aborted, InvalidArgument, PermissionDenied, WindowClosed
+from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_text
 from service_runtime.ids import new_id
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 LESSON_CHARS_MAX = 8_000
-_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,26 +139,26 @@ class Outcomes:
     async def _recorded(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
     ) -> tuple[Window, Recorded]:
-        async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                window = await self._packs.read(window_id, principal=principal)
-                if window is None:
-                    continue
-                step_to = outcome.step_to or window.step_count
-                step_from = outcome.step_from or step_to
-                if not 1 <= step_from <= step_to <= window.step_count:
-                    raise InvalidArgument(f"the window has steps 1 to {window.step_count}", field="step_to")
+        async def recorded() -> tuple[Window, Recorded]:
+            window = await self._packs.read(window_id, principal=principal)
+            step_to = outcome.step_to or window.step_count
+            step_from = outcome.step_from or step_to
+            if not 1 <= step_from <= step_to <= window.step_count:
+                raise InvalidArgument(f"the window has steps 1 to {window.step_count}", field="step_to")
+            ending = Ending(step_from, step_to, outcome.score)
+            return window, await self._written(window, ending, principal, request, is_whole=not outcome.lesson)
 
-                said = Ending(step_from, step_to, outcome.score)
-                is_whole = not outcome.lesson
-                if recorded := await self._written(window, said, principal, request, is_whole=is_whole):
-                    return window, recorded
-        raise Aborted("others write to the window all the time; try again")
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(recorded, what="the window")
 
     async def _written(
         self, window: Window, said: Ending, principal: Principal, request: Request | None, *, is_whole: bool
-    ) -> Recorded | None:
-        """Write how steps ended, and return what is answered; None: the window is another one meanwhile."""
+    ) -> Recorded:
+        """Write how steps ended, and return the answer.
+
+        Raises:
+            Moved: the window has another epoch meanwhile, and its steps may be others.
+        """
 
         async def work(transaction: Transaction) -> Recorded:
             if request and (answer := await self._requests.claim(transaction, request)):
@@ -170,7 +169,7 @@ class Outcomes:
             if locked.closed_at:
                 raise WindowClosed("the window is closed", window_id=window.window_id)
             if locked.epoch != window.epoch:
-                raise _Moved
+                raise Moved
             known = await self._endings.read_in(transaction, locked)
             await self._endings.write(transaction, locked, known.with_one(said))
             recorded = Recorded(said.step_from, said.step_to, None)
@@ -185,9 +184,7 @@ class Outcomes:
                 )
             return recorded
 
-        with suppress(_Moved):
-            return await self._log.of(principal, window.context_id).transaction(work)
-        return None
+        return await self._log.of(principal, window.context_id).transaction(work)
 
     async def _remembered(
         self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
@@ -211,10 +208,6 @@ class Outcomes:
                 request_id=uuid5(request.request_id, "lesson"), rpc=request.rpc, fingerprint=request.fingerprint
             )
         return await self._lessons.remember(lesson, principal=principal, request=own)
-
-
-class _Moved(Exception):
-    """The window has another epoch meanwhile, and its steps may be others."""
 
 
 def _check(outcome: Outcome, principal: Principal) -> None:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field, replace
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -66,7 +67,6 @@ from context_service.windows.view_rows import (
 from context_service.windows.window_rows import Spent, Standing, Window, WindowInput, WindowRows, no_window
 from context_service.windows.writing import Writing
 from contextkeep.errors import (
-    Aborted,
     AnswerTooLarge,
     BudgetTooSmall,
     FoldNoProgress,
@@ -80,6 +80,7 @@ from contextkeep.errors import (
 from service_runtime.auth import Principal
 from service_runtime.calls import remaining_s
 from service_runtime.documents import beside_the_loop
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -101,7 +102,6 @@ _COUNTING = 40  # the same for each block of a fold that is counted
 _COMMITTING = 10  # the same of one that was prepared
 _SAVED_SHARE_MIN = 0.25  # of what is seen, by a fold for which only a cold cache is a reason
 _PACKED_SHARE = 0.1  # of the time that a cache keeps a prompt, within which packs of the same log are as one
-_TRIES = 8
 _RECALL_TEXT_CHARS = 2_000
 
 
@@ -177,10 +177,6 @@ class About(NamedTuple):
 
     text: str
     block_count: int  # of the window, if nothing was recalled since it is wanted
-
-
-class _Moved(Exception):
-    """The window is not what it was when a fold was worked out."""
 
 
 class _Entries(NamedTuple):
@@ -318,19 +314,20 @@ class Packs:
         key = principal.tenant_id, window_id
         with self._telemetry.refusals():
             async with self._order.turn(key):  # of another replica one may be faster
-                pack = await self._packed(window_id, principal, recalls=recalls, known=known, about=about)
+                packed = partial(self._packed, window_id, principal, recalls=recalls, known=known, about=about)
+                pack = await until_written(packed, what="the window")
         self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
         return pack
 
-    async def read(self, window_id: UUID, *, principal: Principal) -> Window | None:
-        """Catch up with the log, in the window's turn, and return the window; None: another one wrote: look again.
+    async def read(self, window_id: UUID, *, principal: Principal) -> Window:
+        """Catch up with the log, in the window's turn, and return the window.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             WindowBehind: there was no time to read all of the log; what was read stays.
+            Moved: another call wrote meanwhile.
         """
-        ahead = await self._caught_up(window_id, principal)
-        return ahead.window if ahead else None
+        return (await self._caught_up(window_id, principal)).window
 
     async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
         """Fold a window now, or say what a fold would do.
@@ -342,21 +339,15 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
+
+        async def folded() -> Receipt:
+            planned = await self._planned(await self._caught_up(window_id, principal), principal)
+            if not planned.fold.changes:
+                raise _no_progress()
+            return planned.receipt(reason) if dry_run else await self._write(planned, reason, principal)
+
         async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                ahead = await self._caught_up(window_id, principal)
-                if ahead is None:
-                    continue
-                planned = await self._planned(ahead, principal)
-                if planned is None:
-                    continue
-                if not planned.fold.changes:
-                    raise _no_progress()
-                if dry_run:
-                    return planned.receipt(reason)
-                if receipt := await self._write(planned, reason, principal):
-                    return receipt
-        raise Aborted("others write to the window while it is folded; try again")
+            return await until_written(folded, what="the window")
 
     async def prepare_fold(
         self, window_id: UUID, *, principal: Principal, expected_epoch: int | None = None
@@ -371,22 +362,20 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
+
+        async def kept_fold() -> tuple[_Planned, Prepared]:
+            ahead = await self._caught_up(window_id, principal)
+            _check_epoch(ahead.window, expected_epoch)
+            planned = await self._planned(ahead, principal)
+            if not planned.fold.changes:
+                raise _no_progress()
+            kept = prepared(planned.before, planned.fold, last_seq=ahead.window.reached_seq)
+            if not await self._views.prepare(ahead.window, kept, principal=principal):
+                raise Moved
+            return planned, kept
+
         async with self._order.turn((principal.tenant_id, window_id)):
-            for _ in range(_TRIES):
-                ahead = await self._caught_up(window_id, principal)
-                if ahead is None:
-                    continue
-                _check_epoch(ahead.window, expected_epoch)
-                planned = await self._planned(ahead, principal)
-                if planned is None:
-                    continue
-                if not planned.fold.changes:
-                    raise _no_progress()
-                kept = prepared(planned.before, planned.fold, last_seq=ahead.window.reached_seq)
-                if await self._views.prepare(ahead.window, kept, principal=principal):
-                    break
-            else:
-                raise Aborted("others write to the window while its fold is prepared; try again")
+            planned, kept = await until_written(kept_fold, what="the window")
         planned = replace(planned, prepared_seq=kept.last_seq)
         if self._writing:  # in nobody's way: packs go on meanwhile
             planned = await self._written(planned, kept, principal)
@@ -417,83 +406,68 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        async with self._order.turn((principal.tenant_id, window_id)):
-            return await self._committed(window_id, principal, request, expected_epoch)
 
-    async def _committed(
-        self, window_id: UUID, principal: Principal, request: Request | None, expected_epoch: int | None
-    ) -> Receipt:
-        for _ in range(_TRIES):
+        async def folded() -> Receipt:
             ahead = await self._caught_up(window_id, principal)
-            if ahead is None:
-                continue
             _check_epoch(ahead.window, expected_epoch)
             kept, epoch = await self._views.prepared(ahead.window, principal=principal)
             if epoch is None:
                 raise FoldNotPrepared("no fold of the window was prepared")
             if epoch <= ahead.window.epoch:
                 _check_epoch(ahead.window, epoch)
-            planned = await self._planned(ahead, principal, kept) if kept else None
-            if planned is None or epoch > ahead.window.epoch:  # another replica was faster
-                continue
-            with suppress(_Moved):
-                return await self._write_prepared(planned, principal, request)
-        raise Aborted("others write to the window while it is folded; try again")
+            if not kept or epoch > ahead.window.epoch:  # another replica was faster
+                raise Moved
+            return await self._write_prepared(await self._planned(ahead, principal, kept), principal, request)
+
+        async with self._order.turn((principal.tenant_id, window_id)):
+            return await until_written(folded, what="the window")
 
     async def _packed(
         self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, about: About | None
     ) -> Pack:
-        for _ in range(_TRIES):
-            ahead = await self._caught_up(window_id, principal, packs=True)
-            if ahead is None:
-                continue
-            if ahead.window.has_untold and not ahead.waiting:  # results stand right behind their calls
-                await self._tell(ahead.window, principal)
-                continue
-            if ahead.tokens > _limits(ahead.window).high:
-                planned = await self._planned(ahead, principal)
-                if planned is None:
-                    continue
-                ahead = planned.ahead  # as bills have it that came since the last fold
-                if planned.fold.changes and ahead.tokens > _limits(ahead.window).high:
-                    await self._write(planned, "high_mark", principal)
-                    continue
-                if ahead.tokens > ahead.window.counted_limit:
-                    least = calibrated(ahead.tokens, ahead.window.token_factor)
-                    raise BudgetTooSmall(
-                        f"the last step does not fit, masked: with what stands in front it has {least} tokens",
-                        least=least,
-                        token_limit=ahead.window.token_limit,
-                    )
-            elif not ahead.waiting and _is_cold(ahead) and ahead.tokens > _half_way(ahead.window):
-                planned = await self._planned(ahead, principal)
-                if planned is None:
-                    continue
-                if planned.saved_share >= _SAVED_SHARE_MIN:
-                    await self._write(planned, "cache_cold", principal)
-                    continue
-            if ahead.is_to_be_noted:
-                await self._rows.packed(ahead.window, last_seq=ahead.last_seq, principal=principal)
-            if recalls and (block := await self._recalled(ahead, principal, about)):
-                sight = await self._append(ahead, block, principal)
-                if sight is None:
-                    continue
-                ahead = replace(ahead, sight=sight)
-            pack = await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
-            if self._middleware and not pack.is_waiting:
-                decided = await self._decided(ahead, pack, principal)
-                if decided is None:  # it has a note behind its last step now, or another call has written
-                    continue
-                pack = decided
-            is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
-            return await self._spent(pack, principal) if is_counted else pack
-        raise Aborted("others write to the window while it is packed; try again")
-
-    async def _decided(self, ahead: _Ahead, pack: Pack, principal: Principal) -> Pack | None:
-        """Return a pack as the middleware has it; None: it shall have a note first.
+        """Return what the model must see now, of a window that has nothing to fold or to tell.
 
         Raises:
-            PackVetoed: it shall not be answered.
+            Moved: this call, or another one, folded the window or wrote to it.
+        """
+        ahead = await self._caught_up(window_id, principal, packs=True)
+        if ahead.window.has_untold and not ahead.waiting:  # results stand right behind their calls
+            await self._tell(ahead.window, principal)
+            raise Moved
+        if ahead.tokens > _limits(ahead.window).high:
+            planned = await self._planned(ahead, principal)
+            ahead = planned.ahead  # as bills have it that came since the last fold
+            if planned.fold.changes and ahead.tokens > _limits(ahead.window).high:
+                await self._write(planned, "high_mark", principal)
+                raise Moved
+            if ahead.tokens > ahead.window.counted_limit:
+                least = calibrated(ahead.tokens, ahead.window.token_factor)
+                raise BudgetTooSmall(
+                    f"the last step does not fit, masked: with what stands in front it has {least} tokens",
+                    least=least,
+                    token_limit=ahead.window.token_limit,
+                )
+        elif not ahead.waiting and _is_cold(ahead) and ahead.tokens > _half_way(ahead.window):
+            planned = await self._planned(ahead, principal)
+            if planned.saved_share >= _SAVED_SHARE_MIN:
+                await self._write(planned, "cache_cold", principal)
+                raise Moved
+        if ahead.is_to_be_noted:
+            await self._rows.packed(ahead.window, last_seq=ahead.last_seq, principal=principal)
+        if recalls and (block := await self._recalled(ahead, principal, about)):
+            ahead = replace(ahead, sight=await self._append(ahead, block, principal))
+        pack = await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
+        if self._middleware and not pack.is_waiting:
+            pack = await self._decided(ahead, pack, principal)
+        is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
+        return await self._spent(pack, principal) if is_counted else pack
+
+    async def _decided(self, ahead: _Ahead, pack: Pack, principal: Principal) -> Pack:
+        """Return a pack as the middleware changes it.
+
+        Raises:
+            PackVetoed: the middleware refused it.
+            Moved: it has a note after its last step now, or another call has written.
         """
         assert self._middleware
         window = pack.window
@@ -508,7 +482,7 @@ class Packs:
             block = await beside_the_loop(size, _appended, NOTE, window.step_count, decided.note, window)
             if ahead.tokens + block.tokens <= _limits(window).high:
                 await self._append(ahead, block, principal)
-                return None
+                raise Moved
         return replace(pack, annotations=decided.annotations)
 
     async def _spent(self, pack: Pack, principal: Principal) -> Pack:
@@ -537,8 +511,8 @@ class Packs:
         wraps_up = spent.tokens >= WRAP_UP_SHARE * spent.tokens_max or spent.tokens + next_one > spent.tokens_max
         return replace(pack, wraps_up=wraps_up)
 
-    async def _caught_up(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> _Ahead | None:
-        """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
+    async def _caught_up(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> _Ahead:
+        """Write the steps that the log has and the window has not, and return the window then.
 
         Messages are cut, rendered and counted before the window is locked, those of one step or `MESSAGES_AT_ONCE` of a
         transaction. What is far behind folds on the way, so that it never holds more than it shows.
@@ -552,6 +526,7 @@ class Packs:
         Raises:
             WindowNotFound, WindowClosed: it is gone, or closed.
             WindowBehind: the call has no time to read all of it.
+            Moved: another call wrote meanwhile.
         """
         reached_first = None
         while True:
@@ -586,20 +561,14 @@ class Packs:
                 )
                 if read.reached_seq != window.reached_seq:
                     is_packed = packs and is_end and not read.waiting and not _is_cold(standing)
-                    added = await self._add(window, read, principal, packed_seq=last_seq if is_packed else None)
-                    if added is None:
-                        return None
-                    window = added
+                    window = await self._add(window, read, principal, packed_seq=last_seq if is_packed else None)
                     if is_packed:
                         packed_seq, idle_s = last_seq, 0.0
             if not is_end and await self._views.tokens(window, principal=principal) <= _limits(window).high:
                 continue
-            sight = await self._sight(window, principal)
-            if sight is None:
-                return None
             ahead = _Ahead(
                 window=window,
-                sight=sight,
+                sight=await self._sight(window, principal),
                 waiting=read.waiting if read and is_end else None,
                 last_seq=last_seq,
                 packed_seq=packed_seq,
@@ -607,19 +576,24 @@ class Packs:
             )
             if is_end:
                 return ahead
-            planned = await self._planned(ahead, principal)
-            if planned and planned.fold.changes:
-                await self._write(planned, "high_mark", principal)
+            with suppress(Moved):
+                planned = await self._planned(ahead, principal)
+                if planned.fold.changes:
+                    await self._write(planned, "high_mark", principal)
 
-    async def _sight(self, window: Window, principal: Principal) -> Sight | None:
-        """Return what a model sees of a window; None: the window shows something else meanwhile."""
+    async def _sight(self, window: Window, principal: Principal) -> Sight:
+        """Return the part of a window that a model sees.
+
+        Raises:
+            Moved: the window shows something else meanwhile.
+        """
         key = principal.tenant_id, window.window_id
         kept = self._kept.get(key, window)
         if kept and kept.block_count == window.block_count:
             return kept
         shown = await self._views.shown(window, principal=principal, number_from=kept.block_count if kept else 0)
         if shown is None or (shown.epoch, shown.block_count) != (window.epoch, window.block_count):
-            return None
+            raise Moved
         size = sum(len(one.pieces_json) for one in shown.parts)
         if kept:
             sight = await beside_the_loop(_READING * size, kept.with_parts, shown.parts, block_count=shown.block_count)
@@ -657,10 +631,12 @@ class Packs:
                 return messages, False
         return messages, True
 
-    async def _add(
-        self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None
-    ) -> Window | None:
-        """Write what was read, and return the window then; None: another call has written."""
+    async def _add(self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None) -> Window:
+        """Write the steps that were read, and return the window then.
+
+        Raises:
+            Moved: another call has written.
+        """
         said = [entry for made in read.steps for entry in made.entries]
         held = await self._views.held_of(window, said, principal=principal) if said else []
         size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
@@ -685,7 +661,7 @@ class Packs:
         # As the last pack had it, with what was recalled then.
         is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
         if not await (door.transaction(add_behind_checkpoint) if is_due else add(door)):
-            return None
+            raise Moved
         kept = self._kept.get((principal.tenant_id, window.window_id), window)
         if kept and kept.block_count == window.block_count:
             self._longer(kept, window, blocks, principal)
@@ -698,12 +674,16 @@ class Packs:
             entry_count=window.entry_count + len(entries.new),
         )
 
-    async def _append(self, ahead: _Ahead, block: NewBlock, principal: Principal) -> Sight | None:
-        """Write what is appended behind the last step, and return what is seen then; None: another call has written."""
+    async def _append(self, ahead: _Ahead, block: NewBlock, principal: Principal) -> Sight:
+        """Append a block after the last step, and return the part of the window that a model sees then.
+
+        Raises:
+            Moved: another call has written.
+        """
         window = ahead.window
         door = self._log.of(principal, window.context_id)
         if not await self._views.add(door, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
-            return None
+            raise Moved
         return self._longer(ahead.sight, window, [block], principal)
 
     async def _tell(self, window: Window, principal: Principal) -> None:
@@ -765,13 +745,16 @@ class Packs:
         if await self._log.of(principal, window.context_id).transaction(work):
             self._telemetry.broke("retracted", profile=window.profile)
 
-    async def _planned(self, ahead: _Ahead, principal: Principal, kept: Prepared | None = None) -> _Planned | None:
-        """Return the fold of what a window shows, by the newest factor; None: it shows something else meanwhile.
+    async def _planned(self, ahead: _Ahead, principal: Principal, kept: Prepared | None = None) -> _Planned:
+        """Return the fold of what a window shows, by the newest factor.
 
         Args:
             ahead: What it shows.
             principal: Who asks.
             kept: The fold, if it was prepared.
+
+        Raises:
+            Moved: the window shows something else meanwhile.
         """
         factor = await self._usage.factor(ahead.window, principal=principal)
         window = replace(ahead.window, token_factor=factor)
@@ -787,7 +770,9 @@ class Packs:
         work = (_COMMITTING if kept else _FOLDING) * ahead.tokens
         planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, endings, own, kept, found)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
-        return planned if planned.before.tokens + waiting == ahead.tokens else None
+        if planned.before.tokens + waiting != ahead.tokens:
+            raise Moved
+        return planned
 
     async def _found(
         self, window: Window, held: Sequence[Held], entries: Sequence[Entry], principal: Principal
@@ -802,27 +787,29 @@ class Packs:
         numbers = {id(one.entry): one.number for one in held}
         return _Entries(new, {numbers[id(old)]: by.seq for old, by in superseded if id(old) in numbers})
 
-    async def _write(self, planned: _Planned, reason: str, principal: Principal) -> Receipt | None:
-        """Write a fold, and return its receipt; None: the window is another one meanwhile."""
+    async def _write(self, planned: _Planned, reason: str, principal: Principal) -> Receipt:
+        """Write a fold, and return its receipt.
+
+        Raises:
+            Moved: the window is another one meanwhile.
+        """
         window, receipt = planned.ahead.window, planned.receipt(reason)
 
-        async def work(transaction: Transaction) -> Receipt | None:
+        async def work(transaction: Transaction) -> None:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if not _is_same(locked, window):
-                return None
+                raise Moved
             await self._write_fold(transaction, planned, receipt)
-            return receipt
 
-        written = await self._log.of(principal, window.context_id).transaction(work)
-        if written:
-            await self._count(planned, reason, principal)
-        return written
+        await self._log.of(principal, window.context_id).transaction(work)
+        await self._count(planned, reason, principal)
+        return receipt
 
     async def _write_prepared(self, planned: _Planned, principal: Principal, request: Request | None) -> Receipt:
         """Write a fold that was prepared, once for a request, and return its receipt.
 
         Raises:
-            _Moved: the window is another one meanwhile.
+            Moved: the window is another one meanwhile.
         """
         window, receipt = planned.ahead.window, planned.receipt("prepared")
 
@@ -831,7 +818,7 @@ class Packs:
                 await self._requests.claim(transaction, request)
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None or not _is_same(locked, window):
-                raise _Moved
+                raise Moved
             await self._write_fold(transaction, planned, receipt)
             written = await self._views.receipt(transaction, locked, receipt.epoch)
             if request:

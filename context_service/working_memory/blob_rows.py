@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
 import psycopg
 
 from context_service.blobs.storage import Digest
-from contextkeep.errors import Unavailable
+from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Across, Tenant, Transaction
 
 _T = TypeVar("_T")
-
-_PUBLISH_ATTEMPTS = 5
 
 _START = """
 INSERT INTO context.blob (tenant_id, id, provider, key, due_at) VALUES (%s, %s, %s, %s, now() + %s)
@@ -95,10 +94,6 @@ class DueBlob:
     was_abandoned: bool  # an upload that nobody finished; else a blob that nobody needs
 
 
-class SameContent(Exception):
-    """The same content was made live at the same moment, by another upload."""
-
-
 async def start(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
     """Write down that a blob is being written, before its first byte is."""
     await tenant.query(_START, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
@@ -118,7 +113,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
         None if a sweeper took the blob, because its upload had been silent for too long.
 
     Raises:
-        SameContent: the same content was made live at this moment; the transaction is to be run again.
+        Moved: the same content was made live at this moment; run the transaction again.
     """
     content = {
         "tenant_id": transaction.tenant_id,
@@ -135,7 +130,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     try:
         published = await transaction.query(_PUBLISH, content)
     except psycopg.errors.UniqueViolation as error:
-        raise SameContent from error
+        raise Moved from error
     return blob_id if published else None
 
 
@@ -191,12 +186,7 @@ async def publishing(
         across: As of `Tenant.transaction`.
 
     Raises:
-        Unavailable: they do so each time.
+        Aborted: they do so each time.
         Whatever `work` raises.
     """
-    for _ in range(_PUBLISH_ATTEMPTS):
-        try:
-            return await tenant.transaction(work, across=across)
-        except SameContent:
-            continue
-    raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
+    return await until_written(partial(tenant.transaction, work, across=across), what="the same content")

@@ -19,7 +19,7 @@ from context_service.blobs.storage import BlobStorage, Declared
 from context_service.working_memory import blob_rows, stored_blobs
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from context_service.working_memory.writing import BlobWriter, upload_expired
-from contextkeep.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
+from contextkeep.errors import Aborted, BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
 
 _T = TypeVar("_T")
@@ -212,11 +212,11 @@ async def for_each(
 
 
 async def _patiently(work: Callable[[], Awaitable[int | None]]) -> int | None:
-    """Try again what an outage of seconds broke: a copy of hours is not to end for it."""
+    """Retry after an outage of seconds, or while others write the same content: neither may end a copy of hours."""
     for attempt in range(1, _ATTEMPTS):
         try:
             return await work()
-        except Unavailable as error:
+        except (Aborted, Unavailable) as error:
             _log.warning("trying again", extra={"attempt": attempt, "error": str(error)})
             await asyncio.sleep(_PAUSE_S * attempt)
     return await work()
