@@ -123,25 +123,25 @@ console-pictures: install ## take the pictures of docs/console.md, in Debian's c
 
 soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
 	@$(RUN) -m pytest -m soak -o faulthandler_timeout=0
-	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
+	@$(RUN) -m soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
 
 soak-databases: install ## move tenants among three databases while everything is killed, and look for losses (MINUTES=10 SEED=1)
-	@$(RUN) -m tests.soak.databases --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+	@$(RUN) -m soak.databases --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m tests.bench $(if $(SAVE),--save)
+	@$(RUN) -m bench $(if $(SAVE),--save)
 
 bench-recall: install ## measure whether what is recalled holds the answer (LOCOMO=folder SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m tests.bench.quality $(LOCOMO) $(if $(SAVE),--save)
+	@$(RUN) -m bench.quality $(LOCOMO) $(if $(SAVE),--save)
 
 bench-window: install ## measure what a model sees of 10,000 steps, and what it costs (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
-	@$(RUN) -m tests.bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
+	@$(RUN) -m bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
 
 bench-console: install ## measure pages of the console with 100,000 nodes, 10,000 records and 1,000 contexts (SHARE=0.1)
-	@$(RUN) -m tests.bench.console_pages $(SHARE)
+	@$(RUN) -m bench.console_pages $(SHARE)
 
 bench-query: install ## measure whether one question to every source finds the right one (SEEDS=3 CUSTOMERS=30 SAVE=1)
-	@$(RUN) -m tests.bench.company $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CUSTOMERS),--customers $(CUSTOMERS)) $(if $(SAVE),--save)
+	@$(RUN) -m bench.company $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CUSTOMERS),--customers $(CUSTOMERS)) $(if $(SAVE),--save)
 
 frameworks: install
 	@$(RUN) -m tests.frameworks.environment
@@ -150,10 +150,10 @@ test-adapters: install ## run each framework's own suite, and the framework, on 
 	@$(RUN) -m tests.adapters $(ONLY) $(if $(OLDEST),--oldest)
 
 bench-adapters: install ## measure each adapter beside the framework's own Postgres store (SIZES="100 1000" ONLY=langgraph SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m tests.bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(ONLY),--only $(ONLY)) $(if $(SAVE),--save)
+	@$(RUN) -m bench.adapters $(if $(SIZES),--sizes $(SIZES)) $(if $(ONLY),--only $(ONLY)) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
-	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)
+	@$(RUN) -m bench.peers $(if $(SAVE),--save)
 
 clean: ## remove what the build made; the data of `make run` stays (DATA=1: it goes, too)
 ifeq ($(DATA),1)

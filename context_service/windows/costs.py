@@ -2,7 +2,7 @@
 
 Of each pack the cache holds what the one before had in front, and takes the rest anew: a step of d tokens behind T
 costs `read T + write d`; a fold to A tokens, K of which stay in front, `read K + write (A - K)`. There is one pack
-behind each step, and the cache stays warm: the model of `tests/bench/long_run`, whose prices are 0.1 and 1.25 of a
+behind each step, and the cache stays warm: the model of `bench/long_run`, whose prices are 0.1 and 1.25 of a
 token that no cache is asked for.
 """
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.bench.stack import running
+from bench.stack import running
 from tests.frameworks import environment
 
 FOLDER = Path(__file__).parent

@@ -59,7 +59,7 @@ class Service:
         port: Where it listens.
         environment: Its settings, but the port.
         log: Where it writes.
-        runner: A module that runs it, such as `tests.bench.bare`; by default it runs itself.
+        runner: A module that runs it, such as `bench.bare`; by default it runs itself.
         root_certificates: PEM, of a service that speaks TLS.
         host: Where it listens.
     """

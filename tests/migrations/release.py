@@ -22,7 +22,15 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "released"
 ARCHIVE = "store.tar.xz"
 PACKAGES = {"access": "service_runtime", "context": "context_service", "entity": "entity_service"}  # by schema
-CODE = [*PACKAGES.values(), "clients/python/contextkeep", "pyproject.toml", "tests", "docs/operations.md"]
+CODE = [
+    *PACKAGES.values(),
+    "clients/python/contextkeep",
+    "pyproject.toml",
+    "tests",
+    "bench",
+    "soak",
+    "docs/operations.md",
+]
 # Arguments of pytest, one a line: few tests that between them send every statement, and wait for no clock. They were
 # found by noting what each store test sends; a new statement that none of them sends wants a line.
 STORE_TESTS = "tests/migrations/store_tests.txt"

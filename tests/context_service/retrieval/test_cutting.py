@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.document import DOCUMENT
 from context_service.retrieval.cutting import TOKENS_MAX, cut
 from context_service.tokens import TokenCounter
-from tests.bench.document import DOCUMENT
 from tests.cpu import units
 
 MIB = 1024 * 1024

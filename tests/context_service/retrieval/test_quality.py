@@ -9,15 +9,15 @@ from functools import partial
 
 import pytest
 
+from bench.quality.agent_log import agent_log
+from bench.quality.conversations import Conversation
+from bench.quality.figures import figures
+from bench.quality.in_memory import by_bm25, searcher
+from bench.quality.locomo import conversations
+from bench.quality.paraphrases import FILLER, pairs, paraphrases
+from bench.quality.talk import talk
 from context_service.retrieval.profiles import profile
 from context_service.retrieval.terms import terms_of
-from tests.bench.quality.agent_log import agent_log
-from tests.bench.quality.conversations import Conversation
-from tests.bench.quality.figures import figures
-from tests.bench.quality.in_memory import by_bm25, searcher
-from tests.bench.quality.locomo import conversations
-from tests.bench.quality.paraphrases import FILLER, pairs, paraphrases
-from tests.bench.quality.talk import talk
 
 
 @pytest.mark.parametrize(

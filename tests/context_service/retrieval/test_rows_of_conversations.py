@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bench.quality import in_memory
+from bench.quality.agent_log import agent_log
+from bench.quality.conversations import Conversation
+from bench.quality.in_memory import Index
 from context_service.retrieval import passages as passages_module
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
 from context_service.retrieval.questions import Question
 from context_service.retrieval.terms import terms_of
 from service_runtime.postgres import Database, Transaction
-from tests.bench.quality import in_memory
-from tests.bench.quality.agent_log import agent_log
-from tests.bench.quality.conversations import Conversation
-from tests.bench.quality.in_memory import Index
 from tests.conftest import PRINCIPAL, Urls
 
 BATCH = 50  # messages of a transaction

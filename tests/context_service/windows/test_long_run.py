@@ -9,18 +9,18 @@ from functools import cache
 
 import pytest
 
+from bench.long_run.coding import Coding
+from bench.long_run.measured import ALWAYS, Measured, Sample, answers, measured
+from bench.long_run.operations import Operations
+from bench.long_run.ours import Folding
+from bench.long_run.prepared import Prepared, Step, prepared
+from bench.long_run.strategies import Shown
+from bench.long_run.workload import Log, Probe
 from context_service.contexts.model import Message
 from context_service.rendering.turns import result_text
 from context_service.tokens import TokenCounter
 from context_service.windows.refs import parsed
 from context_service.windows.summaries import Summary
-from tests.bench.long_run.coding import Coding
-from tests.bench.long_run.measured import ALWAYS, Measured, Sample, answers, measured
-from tests.bench.long_run.operations import Operations
-from tests.bench.long_run.ours import Folding
-from tests.bench.long_run.prepared import Prepared, Step, prepared
-from tests.bench.long_run.strategies import Shown
-from tests.bench.long_run.workload import Log, Probe
 
 STEPS, LIMIT, EVERY = {Coding: 1_000, Operations: 500}, 24_000, 50
 KINDS = pytest.mark.parametrize("kind", [Coding, Operations])

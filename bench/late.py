@@ -1,0 +1,87 @@
+"""A window that is opened late: on a context that has had 100,000 messages without one.
+
+`python -m bench.late [MESSAGES]`. The messages are those of an agent's steps, as in `packs`. What opening and the
+first pack take, with as many calls as it needs; then what ten further steps take; and what the window is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from contextlib import suppress
+from itertools import chain
+
+from bench.packs import LIMIT, Calls, disk_bytes, step
+from bench.stack import Beside, beside, running
+from bench.table import Processes
+from context_service import dev
+from contextkeep import AsyncContextClient, Pack, Window
+from contextkeep.errors import WindowBehind
+
+MESSAGES = 100_000
+CALL_S = 20.0  # that a call for a pack has
+STEPS_AT_ONCE = 200  # of an append
+STEPS_BEHIND = 10
+
+
+async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, message_count: int) -> None:
+    """Fill a context, open a window on it, and print what it took."""
+    randomly, text_bytes = random.Random(1), 0
+    context_id = (await context.send_message("Read all of it.", recall=False)).context_id
+    numbers = range(1, message_count // 2 + 1)
+    for start in range(0, len(numbers), STEPS_AT_ONCE):
+        some = numbers[start : start + STEPS_AT_ONCE]
+        messages = [*chain.from_iterable(step(number, randomly) for number in some)]
+        text_bytes += sum(len(str(message)) for message in messages)
+        await context.append_messages(messages, context_id)
+        if sys.stderr.isatty():
+            print(f"\r{2 * some[-1]:,} messages", end="", file=sys.stderr)
+    processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
+    calls = Calls(processes, floor)
+    window = await calls.measured("open", _opened(context, context_id))
+    pack = None
+    while pack is None:
+        pack = await calls.measured("read the log", _pack(context, window))
+    for number in range(numbers[-1] + 1, numbers[-1] + 1 + STEPS_BEHIND):
+        await calls.measured("append", context.append_messages(step(number, randomly), context_id))
+        await calls.measured("pack", context.pack(window.window_id, without_recall=True))
+    print(f"{pack.last_seq:,} messages, {text_bytes:,} bytes, in a window of {window.token_limit:,} tokens")
+    print(calls)
+    read = calls.seconds["read the log"]
+    print(f"reading all of it: {sum(read):.0f} s, in {len(read)} calls of up to {CALL_S:.0f} s; {pack.epoch} folds")
+    print(f"the pack: {pack.tokens:,} tokens, {pack.step_count} steps; {pack.omitted_step_count:,} left out")
+    print(f"on disk: {sum(disk_bytes(stack).values()) / text_bytes:.3f} bytes of the window for a byte of text")
+
+
+async def _opened(context: AsyncContextClient, context_id: str) -> Window:
+    return await context.open_window(
+        context_id,
+        "m",
+        context_tokens=LIMIT + 1,
+        token_budget=1.0,
+        output_reservation=1,
+        compression_profile="coding",
+    )
+
+
+async def _pack(context: AsyncContextClient, window: Window) -> Pack | None:
+    with suppress(WindowBehind):
+        return await context.pack(window.window_id, without_recall=True, timeout_s=CALL_S)
+    return None
+
+
+async def bench(stack: dev.Stack, message_count: int) -> None:
+    """Measure."""
+    async with AsyncContextClient(stack.context_address) as context, beside() as floor:
+        await run(stack, context, floor, message_count)
+
+
+def main() -> None:
+    """Run it."""
+    with running() as (stack, _):
+        asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""What a context window shows at each step of a long run: the pure rules, put together without a store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from bench.long_run.prepared import Prepared, Step, text_of
+from bench.long_run.strategies import Shown, Strategy
+from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, Standing, View, fold
+from context_service.windows.importance import Weights
+from context_service.windows.packing import Block
+from context_service.windows.packs import RECALLED_SHARE, RECALLED_TOKENS
+from context_service.windows.task_state import Entry, after, note_of, shown
+
+RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
+ASKED_TOKENS = 4_000
+_QUERY_CHARS = 1_500
+
+
+@dataclass(slots=True)
+class Folded:
+    """What folds did: seconds of CPU, and the steps at which."""
+
+    cpu_s: list[float] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a block shows, plain and masked."""
+
+    plain: Shown
+    masked: Shown | None
+
+
+class Folding(Strategy):
+    """Folds between .97 and .50, with the state, and what is recalled appended once, behind what calls for it."""
+
+    name = "a window: folds, state, recall appended once"
+
+    def __init__(self, prepared: Prepared, limit: int, count: Callable[[str], int]) -> None:
+        super().__init__(prepared, limit, count)
+        self.limits = Limits.of(limit)
+        self.folded = Folded()
+        self.view = View(head=self.head.tokens)
+        self.entries: list[Entry] = []
+        self._said: list[Entry] = []  # entries that are not in `entries` yet
+        self._state = ""
+        self._seen: dict[int, _Seen] = {}
+        self._number = 0
+        self._wish = prepared.workload.goal
+        self._recalled_at = self._folded_at = 0
+        self._seq = 0
+
+    def after(self, step: Step) -> Sequence[Shown]:
+        made = step.made
+        self._seq = made.block.seq_to
+        self._add(
+            Shown(("step", step.number), made.block.tokens, made.block),
+            step,
+            masked=Shown(("masked", step.number), made.masked.tokens, made.masked) if made.masked else None,
+        )
+        self._said += made.entries
+        if any(one.section in ("goal", "value") for one in made.entries) and (superseded := self._caught_up()):
+            self._append(note_of(superseded), step)
+        self._recall(step)
+        if self.view.tokens > self.limits.high:
+            began = time.process_time()
+            self._fold(step)
+            self.folded.cpu_s.append(time.process_time() - began)
+            self.folded.steps.append(step.number)
+        return self._pack()
+
+    def answering(self, question: str) -> str:
+        found = self.prepared.index.recalled(question, tokens_max=ASKED_TOKENS, seq_to=self._seq)
+        return "\n".join(one.text for one in found)
+
+    def _caught_up(self) -> list[tuple[Entry, Entry]]:
+        self.entries, superseded = after(self.entries, self._said)
+        self._said = []
+        return superseded
+
+    def _add(self, plain: Shown, step: Step, *, masked: Shown | None = None, is_appended: bool = False) -> None:
+        self._number += 1
+        self._seen[self._number] = _Seen(plain, masked)
+        standing = Standing(
+            number=self._number,
+            step=step.number,
+            seq_from=step.made.block.seq_from,
+            seq_to=step.made.block.seq_to,
+            tokens=plain.tokens,
+            masked_tokens=masked.tokens if masked else plain.tokens,
+            is_appended=is_appended,
+            is_error=step.made.is_error,
+            units=() if is_appended else step.made.units,
+            names=frozenset() if is_appended else step.made.names,
+        )
+        self.view = replace(self.view, blocks=(*self.view.blocks, standing))
+
+    def _append(self, text: str, step: Step) -> None:
+        self._add(Shown(("appended", step.number, text), self.count(text), text), step, is_appended=True)
+
+    def _recall(self, step: Step) -> None:
+        """Recall what the step calls for, of what is in sight no longer."""
+        if step.made.role == "user":
+            self._wish = step.said
+        is_called = step.made.role == "user" or step.made.is_error
+        if not (is_called or step.number - self._recalled_at >= RECALL_EVERY) or not self.view.summaries:
+            return
+        self._recalled_at = step.number
+        text = f"{self._wish}\n{_end_of(step.made.block) if step.made.is_error else step.said}"[:_QUERY_CHARS]
+        found = self.prepared.index.recalled(
+            text,
+            tokens_max=min(RECALLED_TOKENS, self.limit // RECALLED_SHARE),
+            seq_to=self._seq,
+            known_from=self.view.blocks[0].seq_from,
+        )
+        if found:
+            self._append("\n".join(["[Recalled]", *(one.text for one in sorted(found))]), step)
+
+    def _fold(self, step: Step) -> Fold:
+        self._caught_up()
+        self._state = shown(self.entries, tokens_max=self.limits.state, count=self.count).text
+        done = fold(
+            self.view,
+            self.limits,
+            state_tokens=self.count(self._state),
+            goal=self.prepared.workload.goal,
+            count=self.count,
+            cost=self.count,
+            weights=Weights(),
+            is_close=bool(self._folded_at) and step.number - self._folded_at < CLOSE_STEPS,
+        )
+        self._folded_at = step.number
+        self.view = done.view
+        left = {one.number for one in done.view.blocks}
+        self._seen = {number: seen for number, seen in self._seen.items() if number in left}
+        return done
+
+    def _pack(self) -> list[Shown]:
+        pack = [self.head]
+        pack += [Shown(one.text, one.tokens, one.text) for one in self.view.summaries]
+        if self.view.state:
+            pack.append(Shown(self._state, self.view.state, self._state))
+        for one in self.view.blocks:
+            seen = self._seen[one.number]
+            pack.append(seen.masked if one.is_masked and seen.masked else seen.plain)
+        return pack
+
+
+def _end_of(block: Block) -> str:
+    """Return where the message of an error stands."""
+    return text_of(block)[-_QUERY_CHARS // 3 :]

@@ -1,0 +1,81 @@
+"""`python -m bench.long_run.priced [STEPS]`: what summaries by a model cost, beside what packs of the run do.
+
+A scripted model charges by tokens: it is asked for each segment as the service asks, of the real steps, and answers as
+much as the lines of the segment are as JSON. Packs are the same whoever writes, for a segment has its cap.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import orjson
+
+from bench.long_run.__main__ import BUDGET_SHARE, WORKLOADS
+from bench.long_run.measured import measured
+from bench.long_run.ours import Folding
+from bench.long_run.prepared import Prepared, Step, prepared
+from bench.long_run.workload import STEPS
+from context_service.tokens import TokenCounter
+from context_service.windows.folds import Fold
+from context_service.windows.profiles import profile
+from context_service.windows.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.windows.written import STRUCTURED, Steps, asked, instructions, sources_of
+
+OUTPUT = 5.0  # price of a token of an answer, where one of a prompt is 1
+MODELS = {"none: lines of the originals": 0.0, "a model at a tenth of the price": 0.1, "the model of the run": 1.0}
+
+
+class Priced(Folding):
+    """Folds as a window does, and counts what a model would be asked for its segments."""
+
+    def __init__(self, ready: Prepared, limit: int, count: Callable[[str], int]) -> None:
+        super().__init__(ready, limit, count)
+        self.segments = self.asked = self.answered = 0
+
+    def _fold(self, step: Step) -> Fold:
+        before = {(one.level, one.step_from) for one in self.view.summaries}
+        done = super()._fold(step)
+        for one in self.view.summaries:
+            if one.level == SEGMENT and (one.level, one.step_from) not in before:
+                self._charge(one)
+        return done
+
+    def _charge(self, segment: Summary) -> None:
+        workload = self.prepared.workload
+        messages = workload.messages[segment.seq_from - 1 : segment.seq_to]
+        of = Steps(
+            summary=segment,
+            sources=sources_of(messages, segment.kept),
+            superseded=(),
+            tokens=0,
+            tokens_max=SEGMENT_TOKENS_MAX,
+            profile=profile(workload.profile),
+        )
+        lines = [
+            {"text": one.unit.text, "refs": [one.unit.ref]} for one in segment.kept if one.unit.text in segment.text
+        ]
+        self.segments += 1
+        self.asked += self.count(instructions("", STRUCTURED)) + self.count(asked(of))
+        self.answered += self.count(orjson.dumps({"lines": lines}).decode())
+
+
+def main() -> None:
+    """Measure, and print."""
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
+    for kind in WORKLOADS:
+        ready = prepared(kind(seed=1, steps=steps).workload(), cache(TokenCounter().count), lambda _: None)
+        ours = Priced(ready, int(ready.tokens * BUDGET_SHARE), cache(TokenCounter().count))
+        packs = measured(ours, ready, every=steps, progress=lambda _: None).cost_a_step
+        print(
+            f"{kind.name}: {steps:,} steps, {ours.segments} segments; asked {ours.asked:,} tokens, "
+            f"answered {ours.answered:,}; packs {packs:,.0f} a step"
+        )
+        for name, price in MODELS.items():
+            summaries = price * (ours.asked + OUTPUT * ours.answered) / steps
+            print(f"  {name:32}{summaries:8,.0f} a step for summaries, {1 + summaries / packs:6.3f} of packs alone")
+
+
+if __name__ == "__main__":
+    main()
