@@ -19,19 +19,17 @@ from context_service.contexts.messaging import not_found
 from context_service.contexts.model import Artifact, Context
 from context_service.contexts.references import task_not_found
 from context_service.contexts.refs import ref_of
-from context_service.retrieval import asking
-from context_service.retrieval.budget import Item, within_budget
-from context_service.retrieval.marks import QUESTION
+from context_service.retrieval.best import best
+from context_service.retrieval.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.matching import Row
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import Passages, Scope
-from context_service.retrieval.profiles import DEFAULT, profile, profile_names
-from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranking
+from context_service.retrieval.profiles import DEFAULT, profile_names
+from context_service.retrieval.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
-from service_runtime.calls import in_slices
 from service_runtime.checks import check_at_most, check_count
 from service_runtime.documents import beside_the_loop
 from service_runtime.metrics import Timed
@@ -63,11 +61,10 @@ class Filter:
     def admits(self, row: Row) -> bool:
         """Say whether a passage is meant."""
         return (
-            (not self.roles or row.role in self.roles)
+            row.is_said_within(self.said_from, self.said_to)
+            and (not self.roles or row.role in self.roles)
             and (not self.kinds or row.kind in self.kinds)
             and (not self.authors or row.author in self.authors)
-            and (self.said_from is None or row.said_at >= self.said_from)
-            and (self.said_to is None or row.said_at < self.said_to)
             and (not self.task_ids or row.task_id in self.task_ids)
             and (not self.seq_from or row.seq >= self.seq_from)
             and (self.seq_to is None or row.seq <= self.seq_to)
@@ -205,14 +202,13 @@ class Recalling:
             for one, quotation in zip(candidates, quotations, strict=True)
         )
         budget = asked.tokens_max - self._tokens.count(_HEAD)
-        taken = within_budget(items, tokens_max=budget, items_max=asked.items_max)
-        # Pieces that are joined may count otherwise than alone: the last ones go until the whole fits.
-        while True:
-            block = _block([(candidates[one], quotations[one]) for one in taken])
-            tokens = self._tokens.count(block)
-            if tokens <= asked.tokens_max:
-                break
-            taken = taken[:-1]
+        chosen = within_budget(items, tokens_max=budget, items_max=asked.items_max)
+        taken, block, tokens = fitting(
+            chosen,
+            lambda numbers: _block([(candidates[one], quotations[one]) for one in numbers]),
+            tokens_max=asked.tokens_max,
+            count=self._tokens.count,
+        )
         return Recalled(
             items=[replace(candidates[one], tokens=tokens_of(quotations[one])) for one in taken],
             prompt_text=block,
@@ -250,46 +246,23 @@ class Recalling:
             raise InvalidArgument(f"profile is none of {', '.join(profile_names())}", field="profile")
         asked = replace(asked, which=await self._about(context, asked.which, principal))
         scope = Scope.of_context(context_id)
-        vector, error = await self._meaning.vector(asked.text, principal) if self._meaning else (None, "")
-        question, matching = await asking.asked(self._passages, principal, scope, asked.text)
-        near = None
-        answers = _places_of_answers(matching.rows)
-        if vector and self._meaning:
-            near, matching = await self._meaning.near(
-                vector,
-                question,
-                matching,
-                passages=self._passages,
-                scope=scope,
-                principal=principal,
-                places=[
-                    (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in answers
-                ],
-                seq_from=asked.which.seq_from or -SEQ_MAX,  # what tasks made stands below zero
-                seq_to=SEQ_MAX if asked.which.seq_to is None else asked.which.seq_to,
-            )
-            answers = _places_of_answers(matching.rows)
-        nearest = near.nearest if near else frozenset()
-
         referred = await self._referred(context_id, asked, principal=principal)
-
-        def is_wanted(row: Row) -> bool:
-            place = row.seq, row.ordinal
-            is_answer = row.found or (row.session, row.place) in answers or place in nearest
-            return place in referred or (bool(is_answer) and asked.which.admits(row))
-
-        wanted = await in_slices(
-            ranking(
-                question,
-                matching,
-                profile(name),
-                cosines=near.cosines if near else None,
-                wanted=is_wanted,
-                limit=limit + len(referred),
-                with_features=asked.with_features,
-            )
+        found = await best(
+            self._passages,
+            self._meaning,
+            scope,
+            asked.text,
+            wanted=asked.which.admits,
+            limit=limit + len(referred),
+            principal=principal,
+            profile_name=name,
+            with_features=asked.with_features,
+            with_replies=True,
+            always=referred,
+            seq_from=asked.which.seq_from or -SEQ_MAX,  # what tasks made stands below zero
+            seq_to=SEQ_MAX if asked.which.seq_to is None else asked.which.seq_to,
         )
-        wanted = _first(referred, wanted)[:limit]
+        wanted = _first(referred, found.ranked)[:limit]
         texts = await self._passages.texts(principal, scope, [(one.row.seq, one.row.ordinal) for one in wanted])
         seqs = {one.row.seq for one in wanted}
         ids: dict[int, str | Artifact] = {}
@@ -304,7 +277,7 @@ class Recalling:
             if (one.row.seq, one.row.ordinal) in texts and one.row.seq in ids
         ]
         pending = await self._index.pending(principal, context_id)
-        return Found(items=items, meaning=ByMeaning(is_compared=near is not None, error=error, pending=pending))
+        return Found(items=items, meaning=ByMeaning(is_compared=found.by_meaning, error=found.error, pending=pending))
 
     async def _about(self, context: Context, which: Filter, principal: Principal) -> Filter:
         """Return a filter that knows what is about its nodes: all of a context that hangs at one of them."""
@@ -342,16 +315,6 @@ def _first(referred: Mapping[tuple[int, int], Row], best: Sequence[Ranked]) -> l
     return [*first, *(one for place, one in ranks.items() if place not in referred)]
 
 
-def _places_of_answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
-    """Return the places behind questions that have a term of ours: "Rex." answers for the dog and says no word of it.
-
-    What else stands beside what is found counts for the ranking, and is no answer: it would fill the budget with talk.
-    """
-    return {
-        (row.session, row.place + 1) for row in rows if row.found and row.place is not None and row.marks & QUESTION
-    }
-
-
 def _item(one: Ranked, text: str, of: str | Artifact) -> RecalledItem:
     """Return an item `of` a message, by its id, or of an artifact."""
     row = one.row
@@ -378,8 +341,7 @@ def _quotation(item: RecalledItem) -> str:
     """Return an item as a model reads it: who said it when, and each line marked as quoted."""
     who = f"{item.role} {item.name}" if item.name else item.role
     kind = "" if item.kind == "text" else f", {item.kind.replace('_', ' ')}"
-    quoted = "\n".join(f"> {line}" for line in item.text.splitlines())
-    return f"\n[{item.ref}] {' '.join(who.split())}{kind}, {item.said_at:%Y-%m-%d %H:%M}\n{quoted}\n"
+    return f"\n[{item.ref}] {' '.join(who.split())}{kind}, {item.said_at:%Y-%m-%d %H:%M}\n{quoted_lines(item.text)}\n"
 
 
 def _block(items: Sequence[tuple[RecalledItem, str]]) -> str:

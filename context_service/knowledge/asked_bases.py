@@ -19,7 +19,6 @@ import orjson
 from context_service.knowledge.document_rows import FOLLOWED, IS_CURRENT, scope_of
 from context_service.knowledge.knowledge_base import Bedrock
 from context_service.retrieval.best import best, few_of_each
-from context_service.retrieval.matching import Row as MatchedRow
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import KNOWLEDGE_BASE, Passages
 from context_service.retrieval.ranking import Ranked
@@ -205,14 +204,17 @@ class AskedBases:
             principal, KNOWLEDGE_BASE, [one.base_id for one in bases], count=len(bases)
         )
 
-        def is_wanted(row: MatchedRow) -> bool:
-            return (time_from is None or row.said_at >= time_from) and (time_to is None or row.said_at < time_to)
-
         by_meaning, of_bases = False, []
         for base_id in with_text[:BASES_MAX]:
             scope = scope_of(base_id)
             found = await best(
-                self._passages, self._meaning, scope, text, wanted=is_wanted, limit=2 * FOUND_MAX, principal=principal
+                self._passages,
+                self._meaning,
+                scope,
+                text,
+                wanted=lambda row: row.is_said_within(time_from, time_to),
+                limit=2 * FOUND_MAX,
+                principal=principal,
             )
             by_meaning = by_meaning or found.by_meaning
             taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)

@@ -132,11 +132,9 @@ class AskedPages:
             time_to: Only of those that were written before.
             principal: Who asks.
         """
-
-        def is_wanted(row: MatchedRow) -> bool:
-            return (time_from is None or row.said_at >= time_from) and (time_to is None or row.said_at < time_to)
-
-        found, by_meaning = await self._ranked(text, wanted=is_wanted, limit=2 * limit, principal=principal)
+        found, by_meaning = await self._ranked(
+            text, wanted=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
+        )
         taken = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
         return AskedOfPages(pages=(await self._shown(taken, principal))[:limit], by_meaning=by_meaning)
 

@@ -152,11 +152,7 @@ class MemoryRecalling:
 
 
 def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
-    return (
-        (not kinds or row.kind in kinds)
-        and (which.happened_from is None or row.said_at >= which.happened_from)
-        and (which.happened_to is None or row.said_at < which.happened_to)
-    )
+    return (not kinds or row.kind in kinds) and row.is_said_within(which.happened_from, which.happened_to)
 
 
 def _holding_first(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, Field
 
 from context_service.mcp.tool import Arguments, parsed
-from context_service.query.answers import quoted_lines
 from context_service.query.written import METHOD
+from context_service.retrieval.budget import quoted_lines
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.errors import InvalidArgument
 

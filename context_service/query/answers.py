@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from context_service.query.fusion import Fused
+from context_service.retrieval.budget import fitting, quoted_lines
 from context_service.retrieval.terms import asked_terms, terms_of
 
 METHOD = "extractive"
@@ -56,19 +57,12 @@ def prompt_text(hits: Sequence[Fused], *, tokens_max: int, count: Callable[[str]
         if tokens <= left:
             left -= tokens
             taken.append(block)
-    # Pieces that are joined may count otherwise than alone: the last ones go until the whole fits.
-    while taken:
-        whole = _HEAD + "".join(taken)
-        tokens = count(whole)
-        if tokens <= tokens_max:
-            return whole, tokens
-        taken.pop()
-    return "", 0
+    _, whole, tokens = fitting(taken, _block, tokens_max=tokens_max, count=count)
+    return whole, tokens
 
 
-def quoted_lines(text: str) -> str:
-    """Return a text with each line marked as quoted."""
-    return "\n".join(f"> {line}" for line in text.splitlines())
+def _block(quotations: Sequence[str]) -> str:
+    return _HEAD + "".join(quotations) if quotations else ""
 
 
 def _passage(text: str, asked: frozenset[str]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from context_service.query.answers import quoted_lines
 from context_service.query.hits import Hit
+from context_service.retrieval.budget import quoted_lines
 from context_service.retrieval.terms import asked_terms
 
 TOKENS_MAX = 300  # that a model may write in a step

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from context_service.query.answers import Answer, quoted_lines
+from context_service.query.answers import Answer
 from context_service.query.fusion import Fused
+from context_service.retrieval.budget import quoted_lines
 
 SHOWN_MAX = 12  # hits that the model sees
 SHOWN_CHARS = 1_500  # of each

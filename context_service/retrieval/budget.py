@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+_T = TypeVar("_T")
 
 SAME_SHARE = 0.9  # of the terms of two texts that both have: more, and one says what the other does
 _SAME_TERMS_MIN = 4  # shorter texts ("yes, please") are the same only if they are equal
@@ -45,6 +47,26 @@ def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> 
         tokens_max -= item.tokens
         results_left -= item.is_result
     return taken
+
+
+def fitting(
+    pieces: Sequence[_T], join: Callable[[Sequence[_T]], str], *, tokens_max: int, count: Callable[[str], int]
+) -> tuple[Sequence[_T], str, int]:
+    """Return as many pieces as fit when they are joined, the best first, with their text and its tokens.
+
+    Joined pieces may count more tokens than each alone, so the last ones go until the whole fits.
+    """
+    while True:
+        text = join(pieces)
+        tokens = count(text)
+        if tokens <= tokens_max or not pieces:
+            return pieces, text, tokens
+        pieces = pieces[:-1]
+
+
+def quoted_lines(text: str) -> str:
+    """Return a text with each line marked as quoted, so that a model does not take it for an instruction."""
+    return "\n".join(f"> {line}" for line in text.splitlines())
 
 
 class _Said:

@@ -44,6 +44,10 @@ class Row(NamedTuple):
     said_at: datetime
     found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
 
+    def is_said_within(self, time_from: datetime | None, time_to: datetime | None) -> bool:
+        """Return whether it was said at `time_from` or later, and before `time_to`; None sets no bound."""
+        return (time_from is None or self.said_at >= time_from) and (time_to is None or self.said_at < time_to)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:

@@ -7,7 +7,6 @@ its node, too, so that one look-up serves one node.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,11 +14,10 @@ from uuid import UUID
 
 import orjson
 
-from context_service.retrieval import asking
+from context_service.retrieval.best import best, few_of_each
 from context_service.retrieval.matching import ASKED_TERMS_MAX
 from context_service.retrieval.passages import Passages
-from context_service.retrieval.profiles import DEFAULT, profile
-from context_service.retrieval.ranking import ranking
+from context_service.retrieval.ranking import Ranked
 from context_service.retrieval.terms import asked_words, masks
 from context_service.working_memory.record_fields import ACTIVE
 from context_service.working_memory.record_passages import NODE, scope_of
@@ -27,7 +25,6 @@ from context_service.working_memory.search import TEXT_CHARS_MAX as QUERY_CHARS_
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.texts import TEXT_CHARS_MAX
 from service_runtime.auth import Principal
-from service_runtime.calls import in_slices
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
 
@@ -192,35 +189,28 @@ class AskedRecords:
         self, text: str, node_ids: Sequence[UUID], *, limit: int, principal: Principal
     ) -> list[SaidByRecord]:
         """Return the best passages of the long records of nodes, the best first, `PASSAGES_MAX` of a record."""
-        best: list[tuple[float, UUID, int, int]] = []
+        ranked: list[tuple[UUID, Ranked]] = []
         for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
-            question, matching = await asking.asked(self._passages, principal, scope_of(node_id), text)
-            there = await in_slices(
-                ranking(
-                    question,
-                    matching,
-                    profile(DEFAULT),
-                    wanted=lambda row: bool(row.found),
-                    limit=2 * limit,
-                    with_features=False,
-                )
+            of_node = await best(
+                self._passages,
+                None,
+                scope_of(node_id),
+                text,
+                wanted=lambda _: True,
+                limit=2 * limit,
+                principal=principal,
             )
-            best.extend((one.score, node_id, one.row.seq, one.row.ordinal) for one in there)
-        taken: list[tuple[float, UUID, int, int]] = []
-        of_record: dict[tuple[UUID, int], int] = {}
-        for one in heapq.nsmallest(len(best), best, key=lambda one: (-one[0], one[1], -one[2], one[3])):
-            record = one[1], one[2]
-            of_record[record] = of_record.get(record, 0) + 1
-            if of_record[record] <= PASSAGES_MAX:
-                taken.append(one)
+            ranked.extend((node_id, one) for one in of_node.ranked)
+        ranked.sort(key=lambda one: (-one[1].score, one[0], -one[1].row.seq, one[1].row.ordinal))
+        taken = few_of_each(ranked, lambda one: (one[0], one[1].row.seq), each_max=PASSAGES_MAX)
         found = [
-            {"n": number, "node_id": str(node_id), "seq": seq, "ordinal": ordinal}
-            for number, (_, node_id, seq, ordinal) in enumerate(taken[: 2 * limit])
+            {"n": number, "node_id": str(node_id), "seq": one.row.seq, "ordinal": one.row.ordinal}
+            for number, (node_id, one) in enumerate(taken[: 2 * limit])
         ]
         if not found:
             return []
         rows = await self._query(_SHOWN, found, principal)
-        return [_said(row, taken[row.n][0]) for row in rows]
+        return [_said(row, taken[row.n][1].score) for row in rows]
 
     async def in_columns(
         self,
