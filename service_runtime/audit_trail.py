@@ -247,8 +247,8 @@ class AuditTrail:
             "count": count + 1,
         }
         rows = await self._database.of(principal).query(_FIND if call_id else _LIST, parameters)
-        token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
-        return [_call(row) for row in rows[:count]], token
+        rows, token = pages.cut(query, rows, count, key=lambda row: (row.id,))
+        return [_call(row) for row in rows], token
 
 
 def _caller(kind: _Kind) -> _Kind:

@@ -96,8 +96,7 @@ class GivenKeys:
         count = pages.page_size(page.size)
         parameters = {"context_id": context_id, "before_id": before_id, "count": count + 1}
         rows = await self._database.of(principal).at_home().query(_LIST_KEYS, parameters)
-        token = pages.encode_token(query, (rows[count - 1].id,)) if len(rows) > count else ""
-        return [GivenKey(**row._asdict()) for row in rows[:count]], token
+        return pages.cut(query, [GivenKey(**row._asdict()) for row in rows], count, key=lambda key: (key.id,))
 
     async def caller(self, principal: Principal) -> Caller:
         """Return whom a principal's key or token stands for.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -25,6 +25,8 @@ PAGE_BYTES_MAX = 2 * 1024 * 1024
 
 _BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
 _TOKEN_CHARS_MAX = 4096
+_FIELD_BYTES = 8  # of tags and lengths, of a value in a value
+_NUMBER_BYTES, _UUID_BYTES = 16, 40
 _TIME_US_MIN, _TIME_US_MAX = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 
 
@@ -45,6 +47,35 @@ def page_size(requested: int) -> int:
     if requested < 0:
         raise InvalidArgument("page_size is negative", field="page_size")
     return min(requested or PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
+
+
+def fitting(rows: Sequence[object], count: int) -> int:
+    """Return how many of the first `count` rows a page takes: as many as have `PAGE_BYTES_MAX` bytes, and at least one.
+
+    A message of gRPC has 4 MiB. A row may be a dataclass, a tuple, or a container; its size is what its values take in
+    an answer at most, so a page may be smaller than the limit.
+    """
+    size_bytes = 0
+    for index, row in enumerate(rows[:count]):
+        size_bytes += _bytes_of(row)
+        if size_bytes > PAGE_BYTES_MAX:
+            return max(index, 1)
+    return count
+
+
+def _bytes_of(value: object) -> int:
+    """Return the bytes that a value takes in a message at most: a number in a `Struct` takes 12."""
+    if isinstance(value, str):
+        return _FIELD_BYTES + (len(value) if value.isascii() else len(value.encode()))
+    if isinstance(value, bytes | memoryview):
+        return _FIELD_BYTES + len(value)
+    if isinstance(value, Mapping):
+        return _FIELD_BYTES + sum(_FIELD_BYTES + _bytes_of(key) + _bytes_of(one) for key, one in value.items())
+    if isinstance(value, tuple | list | set | frozenset):
+        return _FIELD_BYTES + sum(map(_bytes_of, value))
+    if is_dataclass(value):
+        return _FIELD_BYTES + sum(_bytes_of(getattr(value, field.name)) for field in fields(value))
+    return 0 if value is None else _UUID_BYTES if isinstance(value, UUID) else _NUMBER_BYTES
 
 
 def encode_token(query: Sequence[object], key: Sequence[object]) -> str:
@@ -120,9 +151,10 @@ def cut(
     Args:
         query: As in `encode_token`.
         rows: Of the page, and one more if there is one.
-        count: How many the page may have.
+        count: How many the page may have; it has fewer if they have more than `PAGE_BYTES_MAX` bytes.
         key: Returns the key of a row.
     """
+    count = fitting(rows, count)
     return list(rows[:count]), encode_token(query, key(rows[count - 1])) if len(rows) > count else ""
 
 

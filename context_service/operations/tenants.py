@@ -85,8 +85,8 @@ class Tenants:
         count = pages.page_size(page.size)
         await check_operator(self._database, principal)
         listed = await self._database.untenanted(_LIST, {"behind_id": behind_id, "count": count + 1})
-        token = pages.encode_token(query, (listed[count - 1].id,)) if len(listed) > count else ""
-        return await self._stored(listed[:count], principal), token
+        listed, token = pages.cut(query, listed, count, key=lambda tenant: (tenant.id,))
+        return await self._stored(listed, principal), token
 
     async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
         """Say what a tenant may store, and return it; None gives it the settings' again, and what is not named stays.

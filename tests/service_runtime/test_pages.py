@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import base64
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime.pages import decode_token, encode_token, page_size
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, fitting, page_size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    value: object
+    id: uuid.UUID | None
+
 
 QUERY = ("ListEdges", uuid.uuid4(), ["Contains"], 0)
 
@@ -52,3 +62,29 @@ def test_a_page_size_has_a_default_and_a_most(requested: int, given_size: int):
 def test_a_negative_page_size_is_an_error():
     with pytest.raises(InvalidArgument):
         page_size(-1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("ä" * 50_000, id="text"),
+        pytest.param(b"x" * 100_000, id="bytes"),
+        pytest.param([1] * 8_000, id="numbers"),
+        pytest.param({str(number): True for number in range(4_000)}, id="flags"),
+        pytest.param([""] * 12_000, id="empty texts"),
+        pytest.param([{}] * 12_000, id="empty objects"),
+    ],
+)
+def test_a_page_ends_before_an_answer_is_larger_than_a_message_of_grpc(value: object):
+    """The default of gRPC is 4 MiB. JSON becomes a `Struct`, which is larger than its text."""
+    row_bytes = len(value) if isinstance(value, bytes) else json_format.ParseDict({"a": value}, Struct()).ByteSize()
+
+    count = fitting([Row(value=value, id=uuid.uuid4())] * 1001, 1000)
+
+    assert PAGE_BYTES_MAX / 4 < count * row_bytes <= PAGE_BYTES_MAX
+    assert fitting([Row(value=value, id=uuid.uuid4())] * 3, 2) == 2
+
+
+def test_a_page_has_one_row_however_large_it_is():
+    assert fitting([Row(value="x" * PAGE_BYTES_MAX, id=None)] * 2, 2) == 1
+    assert fitting([], 5) == 5
