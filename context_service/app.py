@@ -533,7 +533,7 @@ async def _working_memory(
         language=settings.search_language,
         vectors_max=settings.search_vectors_max,
         passages=ground.passages,
-        embed_text=embedder.embed_text if embedder else None,
+        embed_text=partial(embedder.embed_text, timeout_s=settings.embedding_question_timeout_s) if embedder else None,
     )
     finders = Finders(
         manifests=Manifests(database, graph=ground.graph, checks=checks, depth_max=settings.traverse_depth_max),

@@ -155,7 +155,9 @@ class Settings(ServiceSettings):
     )
     embedding_timeout_s: float = Field(30.0, gt=0, description="seconds that one request to it may take")
     embedding_question_timeout_s: float = Field(
-        2.0, gt=0, description="seconds that the vector of what is recalled for may take; then words alone decide"
+        2.0,
+        gt=0,
+        description="seconds that the vector of a question may take; then words alone decide, or it is UNAVAILABLE",
     )
     embedding_text_chars: int = Field(
         8000, ge=1, description="characters of a record's text that are embedded; its end is left out"

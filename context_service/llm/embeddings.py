@@ -72,15 +72,15 @@ class Embedder(ABC):
             EmbedderFailed: it does not answer as it should.
         """
 
-    async def embed_text(self, text: str) -> Embedding:
-        """Return the vector of a caller's text, within his deadline.
+    async def embed_text(self, text: str, *, timeout_s: float = _CALL_S_MAX) -> Embedding:
+        """Return the vector of a caller's text, within its deadline and `timeout_s`.
 
         Raises:
             InvalidArgument: the endpoint does not take the text.
             Unavailable: it gives no vector.
         """
         try:
-            async with aside(), asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
+            async with aside(), asyncio.timeout(min(answer_s(remaining_s()), timeout_s)):
                 (embedding,) = await self.embed([text])
         except TextRefused as error:
             # The log of calls has the message, and not the violations.

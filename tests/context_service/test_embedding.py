@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -523,6 +524,17 @@ async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: 
             break
 
     assert "the embedder did not answer in time" in (error.value.details() or "")
+
+
+async def test_a_question_does_not_wait_longer_than_the_setting(embedding_start: Started, embedder: EmbeddingServer):
+    embedder.gate.clear()
+    caller = await embedding_start(embedding_question_timeout_s=0.2)
+    began = time.monotonic()
+
+    error = await caller.error("SearchWMRecords", pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR))
+
+    assert (error.reason, error.message) == ("UNAVAILABLE", "the embedder did not answer in time")
+    assert time.monotonic() - began < 15  # without the setting the embedder has 30 s, and the call 60
 
 
 async def test_without_an_embedder_a_vector_must_be_given(start: Start):
