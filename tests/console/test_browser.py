@@ -285,6 +285,24 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
     assert all("ERR_INTERNET_DISCONNECTED" in one for one in page.complaints())
 
 
+def test_a_thread_asks_again_after_a_line_that_hangs(
+    page: Browser, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    """A request without an end kept the page from asking again."""
+    context, _ = clients
+    context_id = context.send_message("Is anybody there?").context_id
+    page.sign_in(key)
+    page.open(f"/contexts/{context_id}")
+    page.run(
+        "const [fetches, timeout] = [window.fetch, AbortSignal.timeout.bind(AbortSignal)];"
+        "AbortSignal.timeout = (ms) => timeout(ms / 200);"
+        "window.fetch = (url, options) => new Promise((_, reject) => {"
+        "  window.fetch = fetches; options.signal?.addEventListener('abort', () => reject(options.signal.reason)) })"
+    )
+    context.send_message("Here I am.", context_id)
+    WebDriverWait(page.driver, 60).until(lambda _: "Here I am." in page.text)
+
+
 def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clients, key: str):
     _, graph = clients
     for start in range(0, ROWS_MAX, 500):

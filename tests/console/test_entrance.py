@@ -242,7 +242,13 @@ def test_nobody_is_led_elsewhere_behind_the_door(running: Running, visitor: Visi
     assert answer.headers["location"] == "/"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost@evil.example", "[::2]:80"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example", "127.0.0.1:7380.evil.example", "localhost:80@evil.example", ""),
+        *("localhost@evil.example", "[::2]:80", "127.0.0.1:80/evil.example"),
+    ],
+)
 def test_a_page_that_is_called_by_another_name_is_not_given(running: Running, host: str):
     """Somebody else's DNS may name our address."""
     answer = httpx.get(f"{running.url}/sign-in", headers={"host": host})

@@ -6,8 +6,8 @@ of ours, or it is somebody else's form. What a page may load is ours alone: no s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -17,6 +17,7 @@ BODY_BYTES_MAX = 256 * 1024 * 1024  # of a form with a file; larger ones go by t
 FORM_BYTES_MAX = 2 * 1024 * 1024  # of all others
 UPLOAD_PATH = "/records"
 _SAFE = {"GET", "HEAD"}
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]{0,5})?")  # RFC 9110: no user, no path
 
 PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; connect-src 'self'; font-src 'none'; form-action 'self'; frame-ancestors"
@@ -92,7 +93,6 @@ class Guard:
 
 
 def _name(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    """Return the name in a Host header; empty if the header is no name with an optional port."""
+    found = _HOST.fullmatch(host)
+    return found["name"].strip("[]").lower() if found else ""

@@ -1,5 +1,8 @@
 // What the pages do beyond links and forms; each works without it. Compiled by `make proto` into static/console.js.
 
+// The console answers within this time or not at all: a cut line may hang without an error.
+const ANSWER_MS = 20_000;
+
 /** Copy a text, and show that it was. */
 function copying(): void {
   document.addEventListener("click", (event) => {
@@ -128,7 +131,7 @@ function living(): void {
       if (document.hidden || asking) return;
       asking = true;
       try {
-        const answer = await fetch(part.dataset["live"] as string, { redirect: "error" });
+        const answer = await fetch(part.dataset["live"] as string, { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
         if (!answer.ok) throw new Error(String(answer.status));
         const text = await answer.text();
         if (text === shown) return; // what somebody has opened or marked stays as it is
@@ -167,7 +170,7 @@ function scrolling(): void {
     const body = panel?.querySelector<HTMLTableSectionElement>("tbody");
     if (!panel || !body) return;
     try {
-      const answer = await fetch(link.href, { redirect: "error" });
+      const answer = await fetch(link.href, { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
       if (!answer.ok) return; // the link stays, for who clicks it
       const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
       const found = parsed.getElementById(panel.id);

@@ -1,4 +1,6 @@
 // What the pages do beyond links and forms; each works without it. Compiled by `make proto` into static/console.js.
+// The console answers within this time or not at all: a cut line may hang without an error.
+const ANSWER_MS = 20_000;
 /** Copy a text, and show that it was. */
 function copying() {
     document.addEventListener("click", (event) => {
@@ -123,7 +125,7 @@ function living() {
                 return;
             asking = true;
             try {
-                const answer = await fetch(part.dataset["live"], { redirect: "error" });
+                const answer = await fetch(part.dataset["live"], { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
                 if (!answer.ok)
                     throw new Error(String(answer.status));
                 const text = await answer.text();
@@ -164,7 +166,7 @@ function scrolling() {
         if (!panel || !body)
             return;
         try {
-            const answer = await fetch(link.href, { redirect: "error" });
+            const answer = await fetch(link.href, { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
             if (!answer.ok)
                 return; // the link stays, for who clicks it
             const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
