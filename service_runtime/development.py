@@ -68,7 +68,8 @@ def key_kept(key: str, addresses: Sequence[str]) -> Iterator[None]:
     Raises:
         OSError: the file cannot be written.
     """
-    mine = {address: {"key": key, "pid": os.getpid()} for address in addresses}
+    pid = os.getpid()
+    mine = {address: {"key": key, "pid": pid, "started": dev_keys.started(pid)} for address in addresses}
     _change_keys(lambda kept: {**kept, **mine})
     try:
         yield

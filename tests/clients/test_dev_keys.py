@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +20,14 @@ from contextkeep.client import _base as client_base
 @pytest.fixture(autouse=True)
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "dev.json"
-    path.write_text(json.dumps({"127.0.0.1:50051": {"key": "cgk_of_the_stack", "pid": os.getpid()}}))
+    path.write_text(json.dumps(entry(os.getpid(), dev_keys.started(os.getpid()))))
     monkeypatch.setenv("CONTEXTKEEP_DEV_KEYS", str(path))
     monkeypatch.delenv("CONTEXT_SERVICE_API_KEY", raising=False)
     return path
+
+
+def entry(pid: int, started: str) -> dict[str, dict[str, object]]:
+    return {"127.0.0.1:50051": {"key": "cgk_of_the_stack", "pid": pid, "started": started}}
 
 
 def found(address: str, api_key: str | None = None) -> tuple[str, str]:
@@ -60,11 +66,31 @@ def test_a_blank_variable_is_as_if_it_were_not_set(monkeypatch: pytest.MonkeyPat
 
 def test_a_stack_that_was_killed_leaves_no_key(file: Path):
     """Another program may listen on its port by now."""
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    file.write_text(json.dumps({"127.0.0.1:50051": {"key": "cgk_of_the_stack", "pid": ended.pid}}))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        started = dev_keys.started(process.pid)
+        file.write_text(json.dumps(entry(process.pid, started)))
+        assert found("127.0.0.1:50051")[1] == "cgk_of_the_stack"
+    file.write_text(json.dumps(entry(process.pid, started)))
 
     assert found("127.0.0.1:50051")[1] == ""
+
+
+@pytest.mark.parametrize("started", ["1", "", "Thu Jan  1 00:00:00 1970"])
+def test_a_later_process_with_the_number_of_a_killed_stack_has_no_key(file: Path, started: str):
+    """It may be of this account while a program of another account listens on the port."""
+    file.write_text(json.dumps(entry(os.getpid(), started)))
+
+    assert found("127.0.0.1:50051")[1] == ""
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="no ps")
+def test_systems_without_proc_tell_processes_apart_by_the_date_of_their_start(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(dev_keys, "_PROC", file / "missing")
+
+    assert re.fullmatch(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d+ [\d:]{8} \d{4}", dev_keys.started(os.getpid()))
+    assert dev_keys.started(2**22 + 1) == ""
 
 
 @pytest.mark.parametrize(

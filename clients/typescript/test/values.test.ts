@@ -10,7 +10,7 @@ import * as contextkeep from "contextkeep";
 import { InvalidArgument, newId, parseJson, toJson } from "contextkeep";
 
 import { parseAddress } from "../src/address.js";
-import { findDevKey } from "../src/dev-keys.js";
+import { findDevKey, startOf } from "../src/dev-keys.js";
 import { errorOf } from "../src/status.js";
 import { timeText, toTimestamp } from "../src/times.js";
 import { VERSION } from "../src/version.js";
@@ -103,12 +103,13 @@ test("the version is that of the package", () => {
 test("the key of a stack in development goes to its own address alone, and only while it runs", () => {
   const folder = mkdtempSync(join(tmpdir(), "keys-"));
   const path = join(folder, "dev.json");
-  const write = (pid: number) => writeFileSync(path, JSON.stringify({ "127.0.0.1:50051": { key: "cgk_dev", pid } }));
+  const write = (pid: number, started: string) =>
+    writeFileSync(path, JSON.stringify({ "127.0.0.1:50051": { key: "cgk_dev", pid, started } }));
   const before = process.env.CONTEXTKEEP_DEV_KEYS;
   process.env.CONTEXTKEEP_DEV_KEYS = path;
   const keyOf = (address: string) => findDevKey(parseAddress(address));
   try {
-    write(process.pid);
+    write(process.pid, startOf(process.pid));
     assert.equal(keyOf("127.0.0.1:50051").key, "cgk_dev");
     assert.deepEqual(keyOf("localhost:50051"), {
       address: { host: "127.0.0.1", target: "127.0.0.1:50051", tls: false },
@@ -117,8 +118,12 @@ test("the key of a stack in development goes to its own address alone, and only 
     for (const other of ["127.0.0.1:50052", "[::1]:50051", "https://127.0.0.1:50051", "example.com:50051"]) {
       assert.equal(keyOf(other).key, "");
     }
-    write(2 ** 22 + 1); // no process has this number
+    write(2 ** 22 + 1, "1"); // no process has this number
     assert.equal(keyOf("127.0.0.1:50051").key, "");
+    for (const started of ["1", ""]) {
+      write(process.pid, started); // a later process has it now
+      assert.equal(keyOf("127.0.0.1:50051").key, "");
+    }
     writeFileSync(path, "{");
     assert.equal(keyOf("127.0.0.1:50051").key, "");
   } finally {
