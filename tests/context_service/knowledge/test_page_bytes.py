@@ -53,7 +53,7 @@ async def test_agents_with_all_the_callers_that_they_may_have_come_in_pages(stac
     prefix = an_id()
     put = [f"{prefix}-{number}" for number in range(5)]
     for agent_id in put:
-        agent = {"agent_id": agent_id, "callers": {name: callers for name in ("agent_ids", "subjects", "user_ids")}}
+        agent = {"agent_id": agent_id, "callers": dict.fromkeys(("agent_ids", "subjects", "user_ids"), callers)}
         await stub.PutAgent(agents_pb.PutAgentRequest(agent=agent), metadata=metadata, timeout=60)
 
     listed, token, sizes = [], "", []
