@@ -24,7 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from scripted_agent import CONSTRAINT, GOAL, VALUE, VALUES, ScriptedAgent, Step
 
 from contextkeep import ContextClient, ContextInput, MessageInput, Pack, StateEntryInput, Window
-from contextkeep.values.windows import ZONES
+from contextkeep.values.conversions import ZONES
 
 WINDOW_TOKENS, ANSWER_TOKENS = 24_000, 4_096
 READ, WRITTEN, PLAIN = 0.1, 1.25, 1.0  # prices of a token of a prompt: from a vendor's cache, into it, past it

@@ -30,7 +30,7 @@ from bench.quality.__main__ import Both
 from context_service import dev
 from context_service.llm.local import PACKAGES
 from contextkeep import ContextClient, EntityClient
-from contextkeep.values.query import QueriedContext
+from contextkeep.values import QueriedContext
 from tests.fakes.context_providers import written_package
 from tests.fakes.mcp_server import FakeTool, fake_mcp
 

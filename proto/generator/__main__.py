@@ -17,6 +17,7 @@ from pathlib import Path
 
 import calls_page
 import model
+import python_values
 import typescript_calls
 import typescript_values
 from protos import ROOT, run_protoc
@@ -61,6 +62,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield ENV_EXAMPLE, env_example()
     protos = model.load()
     yield CALLS_PAGE, calls_page.page(protos)
+    yield from python_values.files(protos)
     for name, content in typescript_values.files(protos):
         yield TYPESCRIPT_VALUES / name, content
     yield TYPESCRIPT_VALUES / "calls.ts", typescript_calls.text(protos)

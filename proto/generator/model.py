@@ -68,6 +68,11 @@ class Enum:
     comment: str
     values: Mapping[str, tuple[int, str]]
 
+    @property
+    def name(self) -> str:
+        """Return the name within its package."""
+        return self.full_name.rpartition(".")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rpc:

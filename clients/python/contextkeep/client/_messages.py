@@ -50,7 +50,7 @@ SearchMode = Literal["", "text", "vector", "fused"]
 
 # As given: upper case, too, as FireFoundry writes them.
 GivenEnvelopeType = EnvelopeType | Literal["STATUS", "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"]
-GivenEnvelopeStatus = EnvelopeStatus | Literal["STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
+GivenEnvelopeStatus = EnvelopeStatus | Literal["", "STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
 
 # Names a blob: by a record, by a record's id, or by the blob's key.
 BlobName = Id | Record | BlobEntry

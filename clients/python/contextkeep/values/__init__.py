@@ -4,7 +4,7 @@ JSON stays the text that came (`data_json`) and is parsed when it is asked for (
 looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
 """
 
-from contextkeep.values.administration import (
+from contextkeep._gen.values_administration import (
     AdministrativeCall,
     ApiKey,
     BackgroundWork,
@@ -15,91 +15,27 @@ from contextkeep.values.administration import (
     JobState,
     OwedWork,
     RetriedWork,
-    Tenant,
     TenantLimits,
     Usage,
 )
-from contextkeep.values.agents import Agent, AgentCallers, AgentTemplate, ProviderNames
-from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
-from contextkeep.values.contexts import (
-    ByMeaning,
-    Context,
-    ContextHistory,
-    ContextIndex,
-    ContextKey,
-    ContextState,
-    Erasure,
-    ErasureState,
-    LeftOutMessage,
-    Recalled,
-    RecalledItem,
-    SentMessage,
-    SyncedHistory,
-    UnreadRecord,
+from contextkeep._gen.values_agents import Agent, AgentCallers, AgentTemplate, ProviderNames
+from contextkeep._gen.values_chat_history import (
+    AssembledNode,
+    ChatMapping,
+    Evaluation,
+    HistoryEvent,
+    NodeTrial,
+    SkippedRule,
 )
-from contextkeep.values.definitions import (
-    CompiledPage,
-    CompileProgress,
-    Definition,
-    Facet,
-    FacetSource,
-    RuleProblem,
-    TriedDefinition,
-)
-from contextkeep.values.edges import Edge, EdgeBatch
-from contextkeep.values.embeddings import Embedding, SimilarNode
-from contextkeep.values.erasures import ErasurePlan, Hold, OwnedNodes, SubjectErasure
-from contextkeep.values.events import HistoryEvent
-from contextkeep.values.graphs import (
-    AppendedMessage,
-    Change,
-    ChangePage,
-    EdgeTypeCount,
-    ExportedGraph,
-    GraphCount,
-    ImportedGraph,
-    RowCount,
-    WrittenGraph,
-    WrittenRow,
-)
-from contextkeep.values.imported import ClaimedAuthor, Imported
-from contextkeep.values.knowledge_bases import Document, KnowledgeBase
-from contextkeep.values.manifests import ManifestEntity, ManifestGroup
-from contextkeep.values.mappings import AssembledNode, ChatMapping, Evaluation, GivenMessage, NodeTrial, SkippedRule
-from contextkeep.values.mcp_servers import McpServer, McpTool, McpToolState
-from contextkeep.values.memories import (
-    Consolidation,
-    Experience,
-    Lesson,
-    Memory,
-    MemorySource,
-    RecalledMemory,
-    Reflection,
-)
-from contextkeep.values.messages import (
-    ChatHistory,
-    ChatMessage,
-    FormattedHistory,
-    Part,
-    PartKind,
-    Reasoning,
-    ToolCall,
-    ToolResult,
-)
-from contextkeep.values.nodes import NamedNode, Node, NodeBatch, NodeIO
-from contextkeep.values.observing import RecentCalls, RecentMinute
-from contextkeep.values.progress import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
-from contextkeep.values.query import (
+from contextkeep._gen.values_context_query import (
     AnsweredProvider,
     ComparedHit,
-    ComparedProvider,
     ComparedTests,
     ContextProvider,
     ExpandedRef,
     ExplainedHit,
     HitSource,
     ProviderPolicy,
-    ProviderSetting,
     ProviderStatus,
     QueriedContext,
     QueryEvent,
@@ -107,23 +43,7 @@ from contextkeep.values.query import (
     QueryPolicy,
     SourceTest,
 )
-from contextkeep.values.records import (
-    IndexState,
-    QueryAnswer,
-    Record,
-    RecordAction,
-    RecordActionKind,
-    RecordStatus,
-    SearchHit,
-)
-from contextkeep.values.specialists import Specialist
-from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
-from contextkeep.values.tools import Resource, Tool
-from contextkeep.values.transfer import ExportedArchive, ImportConflict, ImportedArchive, ImportedRows, ImportState
-from contextkeep.values.traversal import ReachedBy, TraversedNode
-from contextkeep.values.watching import ContextEvent, RetractedMessages
-from contextkeep.values.wiki import PageSource, PageVersion, WikiPage
-from contextkeep.values.windows import (
+from contextkeep._gen.values_context_windows import (
     CacheBreakpoint,
     Calibrated,
     Checkpoint,
@@ -131,7 +51,6 @@ from contextkeep.values.windows import (
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
-    Forked,
     ImportanceWeights,
     LearnedCount,
     LearnedProfile,
@@ -143,7 +62,6 @@ from contextkeep.values.windows import (
     Pack,
     PackCost,
     PackPart,
-    Recovered,
     RolledBack,
     StateChange,
     StateEntry,
@@ -157,6 +75,102 @@ from contextkeep.values.windows import (
     WindowStats,
     WindowUsage,
 )
+from contextkeep._gen.values_contexts import (
+    Artifact,
+    ByMeaning,
+    Context,
+    ContextEvent,
+    ContextIndex,
+    ContextKey,
+    ContextState,
+    Erasure,
+    ErasureState,
+    LeftOutMessage,
+    Recalled,
+    RecalledItem,
+    RetractedMessages,
+    SyncedHistory,
+    Task,
+    TaskState,
+    UnreadRecord,
+)
+from contextkeep._gen.values_definitions import (
+    CompiledPage,
+    CompileProgress,
+    Definition,
+    Facet,
+    FacetSource,
+    RuleProblem,
+    TriedDefinition,
+)
+from contextkeep._gen.values_entity_graph import Edge, Envelope, EnvelopeStatus, EnvelopeType, Node, NodeIO, OwnedNodes
+from contextkeep._gen.values_erasures import ErasurePlan, Hold, SubjectErasure
+from contextkeep._gen.values_knowledge import (
+    Consolidation,
+    Experience,
+    Lesson,
+    Memory,
+    MemorySource,
+    PageSource,
+    PageVersion,
+    RecalledMemory,
+    Reflection,
+    WikiPage,
+)
+from contextkeep._gen.values_knowledge_bases import Document, KnowledgeBase
+from contextkeep._gen.values_mcp_servers import McpServer, McpTool, McpToolState
+from contextkeep._gen.values_message import ClaimedAuthor, Imported
+from contextkeep._gen.values_observing import RecentCalls, RecentMinute
+from contextkeep._gen.values_specialists import Specialist
+from contextkeep._gen.values_tools import Resource, Tool
+from contextkeep._gen.values_working_memory import (
+    BlobEntry,
+    DownloadUrl,
+    IndexState,
+    ManifestEntity,
+    ManifestGroup,
+    Record,
+    RecordAction,
+    RecordActionKind,
+    RecordStatus,
+    SearchHit,
+    Upload,
+)
+from contextkeep.values.administration import Tenant
+from contextkeep.values.contexts import ContextHistory, SentMessage
+from contextkeep.values.edges import EdgeBatch
+from contextkeep.values.embeddings import Embedding, SimilarNode
+from contextkeep.values.graphs import (
+    AppendedMessage,
+    Change,
+    ChangePage,
+    EdgeTypeCount,
+    ExportedGraph,
+    GraphCount,
+    ImportedGraph,
+    RowCount,
+    WrittenGraph,
+    WrittenRow,
+)
+from contextkeep.values.mappings import GivenMessage
+from contextkeep.values.messages import (
+    ChatHistory,
+    ChatMessage,
+    FormattedHistory,
+    Part,
+    PartKind,
+    Reasoning,
+    ToolCall,
+    ToolResult,
+)
+from contextkeep.values.nodes import NamedNode, NodeBatch
+from contextkeep.values.progress import AppendedEnvelope
+from contextkeep.values.query import ComparedProvider, ProviderSetting
+from contextkeep.values.records import QueryAnswer
+from contextkeep.values.tasks import TaskHistory
+from contextkeep.values.transfer import ExportedArchive, ImportConflict, ImportedArchive, ImportedRows, ImportState
+from contextkeep.values.traversal import ReachedBy, TraversedNode
+from contextkeep.values.windows import Forked, Recovered
 
 __all__ = [
     "AdministrativeCall",

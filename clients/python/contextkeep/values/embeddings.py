@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from contextkeep._gen.values_entity_graph import Node
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.nodes import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

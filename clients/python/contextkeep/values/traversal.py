@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from contextkeep._gen.values_entity_graph import Node, NodeIO
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values.base import Value, kept
-from contextkeep.values.nodes import Node, NodeIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -6,6 +6,7 @@ import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
 import { create } from "@bufbuild/protobuf";
 
+/** Whom your key or token stands for. */
 export interface Caller {
   tenantId: string;
   /** Its name. */

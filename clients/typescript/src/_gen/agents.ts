@@ -39,6 +39,7 @@ export interface Agent {
   agentId: string;
   displayName: string;
   templateId: string;
+  /** Nodes of the graph: the agent's files are the records of these nodes and of all nodes below them. */
   nodeIds: string[];
   knowledgeBases: string[];
   /** Unset: whom the others let it ask. Given and empty: nobody. */

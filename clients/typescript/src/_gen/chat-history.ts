@@ -57,6 +57,7 @@ export interface AssembledNode {
   /** The edge that reached it, and that edge's other end. Empty for the start node. */
   edgeId: string;
   edgeType: string;
+  /** The other end of that edge. */
   fromNodeId: string;
   createdAt: string;
   modifiedAt: string;
@@ -135,6 +136,7 @@ export interface Mapping {
   builtIn: boolean;
   /** Why the rules no longer compile, after an upgrade; empty: they do. */
   error: string;
+  /** Empty: it is built in. */
   createdAt: string;
   updatedAt: string;
 }
@@ -220,6 +222,7 @@ export interface HistoryEvent {
   time: string;
   /** Whom the key of the call stood for, where that is kept: not of edges, nor of a node's changes. */
   principal: string;
+  /** The entity that the event is about. */
   nodeId: string;
   /** Of an edge. */
   edgeId: string;

@@ -159,6 +159,7 @@ export function queryHitOf(message: pb.QueryHit): QueryHit {
   };
 }
 
+/** Where a hit is from. */
 export interface HitSource {
   ref: string;
   providerId: string;
@@ -450,6 +451,7 @@ export function comparedTestsOf(message: pb.CompareSourceTestsResponse): Compare
   };
 }
 
+/** A hit of either of two tests; rank 0: it is not there. */
 export interface ComparedHit {
   ref: string;
   title: string;

@@ -130,6 +130,7 @@ export interface WindowConfig {
   tierRatios?: TierRatios;
   /** Shares of `tokenLimit`: over `highMark` (0.97; 0.1 to 1) it folds, until `lowMark` is left (0.5; 0 and more, below the other). */
   highMark?: number;
+  /** The share that is left after a fold; 0.5. */
   lowMark?: number;
   /** The last steps, which a fold leaves as they are if they fit `tier_ratios.hot`: 10; 1 to 1,000. */
   keepLastSteps?: number;
@@ -310,6 +311,7 @@ export interface LearnedProfile {
    * "default": 0.8 to 1.2. What is not named is as it is in `base`.
    */
   lineFactors: Record<string, number>;
+  /** By what characters of rules of `tool_output_trim` are multiplied, by the rule's number, or "default". */
   resultFactors: Record<string, number>;
   /** Of which counts this follows, if it was asked for. */
   lineCounts: Record<string, LearnedCount>;
@@ -328,6 +330,7 @@ export function learnedProfileOf(message: pb.LearnedProfile): LearnedProfile {
   };
 }
 
+/** How often something was looked up. */
 export interface LearnedCount {
   /** That folds took out of sight. */
   seen: bigint;
@@ -446,9 +449,11 @@ export interface Pack {
    * hexadecimal.
    */
   prefixBytes: number;
+  /** Their SHA-256, in hexadecimal. */
   prefixSha: string;
   /** Of all that is sent, as they are counted, and what they are made of. */
   tokens: number;
+  /** Of `ZONES`, what there is. */
   tokensByZone: PackZones;
   /** Steps that are seen. */
   stepCount: number;
@@ -550,18 +555,22 @@ export interface FoldReceipt {
   summaries: PackPart[];
   /** Of the state, and entries for which it had no room. */
   stateTokens: number;
+  /** Entries for which the state had no room. */
   stateLeftOutCount: number;
   /**
    * Where the prefix breaks: "system", "pins", "digests", "segments", "state" or, of what it is rolled back to, "verbatim"; tokens in front of it, which a vendor's cache keeps, and behind, which are
    * written again.
    */
   firstChange: string;
+  /** Tokens in front of that: a vendor's cache keeps them. */
   tokensKept: number;
+  /** Tokens after it, which are written again. */
   tokensWrittenAgain: number;
   /** After how many steps the smaller prompt has paid for that, at the window's prices. -1: never. */
   paysAfterSteps: number;
   /** Entries that the state shows since and did not show before, and those that it shows no longer: superseded, taken back, or of no room. */
   stateAdded: StateChange[];
+  /** Entries that the state shows no longer. */
   stateRemoved: StateChange[];
   /** Of a fold: by which the budget was kept, and is from then on: see Window. */
   tokenFactor: number;
@@ -569,6 +578,7 @@ export interface FoldReceipt {
   preparedLastSeq: bigint;
   /** Of a rollback: to which checkpoint, the messages that are left out since, such as "m51..m90", and how many steps are counted no more. */
   checkpoint: number;
+  /** Of messages that are left out since. */
   leftOutRefs: string[];
   leftOutStepCount: number;
 }
@@ -611,6 +621,7 @@ export interface Checkpoint {
   reason: string;
   /** Of a caller's. */
   label: string;
+  /** Empty: the window made it. */
   createdBy: string;
   createdAt: string;
   epoch: number;
@@ -656,6 +667,7 @@ export function rolledBackOf(message: pb.RollbackResponse): RolledBack {
 export interface StateChange {
   /** See StateEntry. */
   section: string;
+  /** Expand takes it and returns the entry's text. */
   ref: string;
 }
 
@@ -698,6 +710,7 @@ export function mergedOf(message: pb.MergeWindowResponse): Merged {
 export interface Original {
   /** Of a part or a passage: its bytes as they came, text or JSON, and their SHA-256 in hexadecimal. */
   content: Uint8Array;
+  /** SHA-256 of `content`, in hexadecimal. */
   sha256: string;
   /** Of messages: themselves, up to 2 MiB; those that were retracted are missing. */
   messages: ChatMessage[];
@@ -769,6 +782,7 @@ export function packPartOf(message: pb.PackPart): PackPart {
   };
 }
 
+/** The parts of a window's last pack. */
 export interface ExplainedPack {
   parts: PackPart[];
   tokensByZone: PackZones;
@@ -783,6 +797,7 @@ export function explainedPackOf(message: pb.ExplainPackResponse): ExplainedPack 
   };
 }
 
+/** How a window's counts of tokens compare with a bill. */
 export interface Calibrated {
   /** What the window's budget is kept by from now on: see Window. */
   tokenFactor: number;
@@ -804,6 +819,7 @@ export function calibratedOf(message: pb.RecordUsageResponse): Calibrated {
 export interface PackCost {
   /** Read from the vendor's cache, and written to it. */
   readTokens: bigint;
+  /** Tokens written to the vendor's cache. */
   writtenTokens: bigint;
   /** In tokens that no cache is asked for: 0.1 of one that is read, 1.25 of one that is written. */
   baseTokens: number;
@@ -824,11 +840,13 @@ export function packCostOf(message: pb.PackCost): PackCost {
 export interface CostEstimate {
   /** The next pack, a step longer than the last: if the vendor's cache holds that, and if it holds nothing. */
   warm: PackCost;
+  /** The next pack, if the cache holds nothing. */
   cold: PackCost;
   /** The pack behind a fold. */
   fold: PackCost;
   /** All packs of the steps, and how many folds they have. */
   ahead: PackCost;
+  /** Folds among those steps. */
   folds: number;
   /** The same of a window that leaves out the older half whenever it is full. */
   sliding: PackCost;
@@ -907,6 +925,7 @@ export interface LevelStats {
   logTokens: bigint;
   /** Tokens that the zone shows, and how many times fewer that is. */
   tokens: number;
+  /** `logTokens` by `tokens`. */
   ratio: number;
 }
 
@@ -923,6 +942,7 @@ export function levelStatsOf(message: pb.LevelStats): LevelStats {
 /** What was billed for the packs of a window, together. */
 export interface WindowUsage {
   callCount: bigint;
+  /** Tokens of packs, as the window counted them. */
   packTokens: bigint;
   inputTokens: bigint;
   cachedTokens: bigint;
@@ -932,6 +952,7 @@ export interface WindowUsage {
   cachedShare: number;
   /** As in PackCost, with answers in `price`. */
   baseTokens: number;
+  /** The price, answers included. */
   price: number;
 }
 

@@ -9,6 +9,7 @@ import { timeText } from "../times.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
+/** An event of a context: one of the messages. */
 export interface ContextEvent {
   message?: ChatMessage;
   task?: Task;
@@ -207,6 +208,7 @@ export interface Context {
   lastSeq: number;
   /** Messages that are not retracted, and their tokens. */
   messageCount: number;
+  /** Tokens of those messages. */
   tokenCount: number;
   /** How far its index is; set by getContext alone. */
   index?: ContextIndex;
@@ -336,6 +338,7 @@ export interface RecalledItem {
   features: Record<string, number>;
   /** The task that it belongs to, and the artifact that it is of. */
   taskId: string;
+  /** The artifact that the passage is from. */
   artifactId: string;
 }
 
@@ -467,6 +470,7 @@ export function leftOutMessageOf(message: pb.LeftOutMessage): LeftOutMessage {
   };
 }
 
+/** A key that reaches one context. It is shown once. */
 export interface ContextKey {
   /** Shown once: only its hash is kept. */
   key: string;

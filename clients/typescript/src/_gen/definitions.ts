@@ -86,6 +86,7 @@ export interface Facet {
   slug: string;
   heading: string;
   kind: "operational" | "relationship" | "compiled" | "activity" | "kb" | "external" | "unknown";
+  /** From 1 to 5, the most trusted. */
   trust: number;
   /** Lines, the oldest node's first. */
   text: string;

@@ -32,6 +32,7 @@ export interface KnowledgeBase {
   graphName: string;
   /** Of all its documents, and the bytes that came with them. */
   documentCount: number;
+  /** Bytes that came with the documents. */
   sizeBytes: number;
   /** How many are in which state; in answers of getKnowledgeBase only. */
   documents: Record<string, number>;

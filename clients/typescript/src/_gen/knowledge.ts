@@ -14,6 +14,7 @@ export interface MemorySource {
   uri: string;
   /** A conversation, and a ref within it, such as one that Recall answered; up to 200 characters. */
   contextId: string;
+  /** A place in the conversation. */
   ref: string;
 }
 
@@ -122,6 +123,7 @@ export interface Reflection {
   supersededIds: string[];
   /** "extractive": nothing in it is new. */
   method: string;
+  /** "words", or "words and meaning". */
   mode: string;
   meaningError: string;
 }
@@ -175,6 +177,7 @@ export function mergedMemoriesOf(message: pb.MergedMemories): MergedMemories {
   };
 }
 
+/** A lesson that runs taught. */
 export interface PromotedLesson {
   /** Of the observation; empty in a dry run. */
   memoryId: string;
@@ -220,11 +223,13 @@ export interface WikiPage {
   aliases: string[];
   /** Of what is here; `newestVersion` is the page's. From 1. */
   version: number;
+  /** The newest version of the page. */
   newestVersion: number;
   /** Empty in lists, and in the answers of putPage. */
   markdown: string;
   /** Likewise. */
   sources: PageSource[];
+  /** Memories that the page rests on. */
   memoryIds: string[];
   sizeBytes: number;
   state: "fresh" | "stale" | "unknown";
@@ -241,6 +246,7 @@ export interface WikiPage {
   agentBundleId: string;
   /** Who wrote the first version, and who this one. */
   createdBy: string;
+  /** Who wrote this version. */
   writtenBy: string;
   /** When the first version was written, and when this one. */
   createdAt: string;

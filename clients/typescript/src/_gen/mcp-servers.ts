@@ -4,6 +4,7 @@ import * as pb from "../gen/contextkeep/context/v1/mcp_servers_pb.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
 
+/** An MCP server. */
 export interface McpServer {
   serverId: string;
   displayName: string;

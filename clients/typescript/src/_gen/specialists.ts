@@ -3,6 +3,7 @@
 import type * as pb from "../gen/contextkeep/context/v1/specialists_pb.js";
 import { timeText } from "../times.js";
 
+/** A specialist: a provider that searches one folder of the workspace in several steps. */
 export interface Specialist {
   specialistId: string;
   displayName: string;

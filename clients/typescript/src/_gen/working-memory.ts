@@ -164,6 +164,7 @@ export interface SearchHit {
   textScore: number;
   /** Its place by vector, from 1, and the cosine. */
   vectorPlace: number;
+  /** Cosine, -1 to 1. */
   similarity: number;
   /** Its place by vector comes from the operator's index, which may have missed nearer ones. */
   approximate: boolean;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -255,7 +256,7 @@ class TaskCalls(AsyncClient):
             request_id=messages.new_request_id(request_id),
         )
         response: contexts_pb.PutArtifactResponse = await self.call("PutArtifact", request, timeout_s=timeout_s)
-        return Artifact.from_proto(response.artifact, response.redacted_parts)
+        return replace(Artifact.from_proto(response.artifact), redacted_parts=tuple(response.redacted_parts))
 
     async def get_artifact(
         self,

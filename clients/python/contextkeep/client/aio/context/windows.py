@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from contextkeep.client import _context_messages as contexts
@@ -33,9 +34,11 @@ from contextkeep.values import (
     Window,
     WindowConfig,
     WindowEvent,
+    WindowFork,
     WindowHit,
     WindowStats,
 )
+from contextkeep.values.windows import pack_of
 
 _ENTRIES_AT_ONCE = 1_000  # of a page
 
@@ -199,7 +202,7 @@ class WindowCalls(AsyncClient):
         """
         request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
         response: windows_pb.GetWindowResponse = await self.call("GetWindow", request, timeout_s=timeout_s)
-        return Window.from_proto(response.window, response.forks)
+        return replace(Window.from_proto(response.window), forks=tuple(map(WindowFork.from_proto, response.forks)))
 
     async def list_windows(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -418,7 +421,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             **prefix_of(since),
         )
-        return Pack.from_proto(await self.call("Pack", request, timeout_s=timeout_s), since)
+        return pack_of(await self.call("Pack", request, timeout_s=timeout_s), since)
 
     async def fold(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -256,7 +257,7 @@ class TaskCalls(Client):
             request_id=messages.new_request_id(request_id),
         )
         response: contexts_pb.PutArtifactResponse = self.call("PutArtifact", request, timeout_s=timeout_s)
-        return Artifact.from_proto(response.artifact, response.redacted_parts)
+        return replace(Artifact.from_proto(response.artifact), redacted_parts=tuple(response.redacted_parts))
 
     def get_artifact(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from contextkeep.client import _context_messages as contexts
@@ -34,9 +35,11 @@ from contextkeep.values import (
     Window,
     WindowConfig,
     WindowEvent,
+    WindowFork,
     WindowHit,
     WindowStats,
 )
+from contextkeep.values.windows import pack_of
 
 _ENTRIES_AT_ONCE = 1_000  # of a page
 
@@ -200,7 +203,7 @@ class WindowCalls(Client):
         """
         request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
         response: windows_pb.GetWindowResponse = self.call("GetWindow", request, timeout_s=timeout_s)
-        return Window.from_proto(response.window, response.forks)
+        return replace(Window.from_proto(response.window), forks=tuple(map(WindowFork.from_proto, response.forks)))
 
     def list_windows(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -419,7 +422,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             **prefix_of(since),
         )
-        return Pack.from_proto(self.call("Pack", request, timeout_s=timeout_s), since)
+        return pack_of(self.call("Pack", request, timeout_s=timeout_s), since)
 
     def fold(
         self,

@@ -29,6 +29,8 @@ export const GetCallerRequestSchema: GenMessage<GetCallerRequest> = /*@__PURE__*
   messageDesc(file_contextkeep_context_v1_administration, 0);
 
 /**
+ * Whom your key or token stands for.
+ *
  * @generated from message contextkeep.context.v1.GetCallerResponse
  */
 export type GetCallerResponse = Message<"contextkeep.context.v1.GetCallerResponse"> & {
@@ -852,6 +854,8 @@ export const ListBackgroundWorkRequestSchema: GenMessage<ListBackgroundWorkReque
   messageDesc(file_contextkeep_context_v1_administration, 22);
 
 /**
+ * Work that calls left to the background, by kind and database.
+ *
  * @generated from message contextkeep.context.v1.ListBackgroundWorkResponse
  */
 export type ListBackgroundWorkResponse = Message<"contextkeep.context.v1.ListBackgroundWorkResponse"> & {
@@ -895,6 +899,8 @@ export const RetryBackgroundWorkRequestSchema: GenMessage<RetryBackgroundWorkReq
   messageDesc(file_contextkeep_context_v1_administration, 24);
 
 /**
+ * How much failed work is tried again now.
+ *
  * @generated from message contextkeep.context.v1.RetryBackgroundWorkResponse
  */
 export type RetryBackgroundWorkResponse = Message<"contextkeep.context.v1.RetryBackgroundWorkResponse"> & {

@@ -229,6 +229,8 @@ export type Agent = Message<"contextkeep.context.v1.Agent"> & {
   templateId: string;
 
   /**
+   * Nodes of the graph: the agent's files are the records of these nodes and of all nodes below them.
+   *
    * @generated from field: repeated string node_ids = 4;
    */
   nodeIds: string[];

@@ -405,6 +405,8 @@ export type AssembledNode = Message<"contextkeep.context.v1.AssembledNode"> & {
   edgeType: string;
 
   /**
+   * The other end of that edge.
+   *
    * @generated from field: string from_node_id = 9;
    */
   fromNodeId: string;
@@ -753,6 +755,8 @@ export type Mapping = Message<"contextkeep.context.v1.Mapping"> & {
   error: string;
 
   /**
+   * Unset: it is built in.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
@@ -1383,6 +1387,8 @@ export type HistoryEvent = Message<"contextkeep.context.v1.HistoryEvent"> & {
   principal: string;
 
   /**
+   * The entity that the event is about.
+   *
    * @generated from field: string node_id = 4;
    */
   nodeId: string;

@@ -614,6 +614,8 @@ export const QueryHitSchema: GenMessage<QueryHit> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_query, 10);
 
 /**
+ * Where a hit is from.
+ *
  * @generated from message contextkeep.context.v1.HitSource
  */
 export type HitSource = Message<"contextkeep.context.v1.HitSource"> & {
@@ -1517,6 +1519,8 @@ export const CompareSourceTestsResponseSchema: GenMessage<CompareSourceTestsResp
   messageDesc(file_contextkeep_context_v1_context_query, 35);
 
 /**
+ * A hit of either of two tests; rank 0: it is not there.
+ *
  * @generated from message contextkeep.context.v1.ComparedHit
  */
 export type ComparedHit = Message<"contextkeep.context.v1.ComparedHit"> & {

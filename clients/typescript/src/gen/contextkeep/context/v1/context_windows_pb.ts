@@ -325,6 +325,8 @@ export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
   highMark?: number | undefined;
 
   /**
+   * The share that is left after a fold; 0.5.
+   *
    * @generated from field: optional double low_mark = 4;
    */
   lowMark?: number | undefined;
@@ -774,6 +776,8 @@ export type LearnedProfile = Message<"contextkeep.context.v1.LearnedProfile"> & 
   lineFactors: { [key: string]: number };
 
   /**
+   * By what characters of rules of `tool_output_trim` are multiplied, by the rule's number, or "default".
+   *
    * @generated from field: map<string, double> result_factors = 5;
    */
   resultFactors: { [key: string]: number };
@@ -799,6 +803,8 @@ export const LearnedProfileSchema: GenMessage<LearnedProfile> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 10);
 
 /**
+ * How often something was looked up.
+ *
  * @generated from message contextkeep.context.v1.LearnedCount
  */
 export type LearnedCount = Message<"contextkeep.context.v1.LearnedCount"> & {
@@ -1720,6 +1726,8 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   prefixBytes: number;
 
   /**
+   * Their SHA-256, in hexadecimal.
+   *
    * @generated from field: string prefix_sha = 3;
    */
   prefixSha: string;
@@ -1732,6 +1740,8 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   tokens: number;
 
   /**
+   * Of `ZONES`, what there is.
+   *
    * @generated from field: contextkeep.context.v1.PackZones tokens_by_zone = 5;
    */
   tokensByZone?: PackZones | undefined;
@@ -1965,6 +1975,8 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   stateTokens: number;
 
   /**
+   * Entries for which the state had no room.
+   *
    * @generated from field: int32 state_left_out_count = 14;
    */
   stateLeftOutCount: number;
@@ -1978,11 +1990,15 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   firstChange: string;
 
   /**
+   * Tokens in front of that: a vendor's cache keeps them.
+   *
    * @generated from field: int32 tokens_kept = 16;
    */
   tokensKept: number;
 
   /**
+   * Tokens after it, which are written again.
+   *
    * @generated from field: int32 tokens_written_again = 17;
    */
   tokensWrittenAgain: number;
@@ -2002,6 +2018,8 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   stateAdded: StateChange[];
 
   /**
+   * Entries that the state shows no longer.
+   *
    * @generated from field: repeated contextkeep.context.v1.StateChange state_removed = 20;
    */
   stateRemoved: StateChange[];
@@ -2028,6 +2046,8 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   checkpoint: number;
 
   /**
+   * Of messages that are left out since.
+   *
    * @generated from field: repeated string left_out_refs = 24;
    */
   leftOutRefs: string[];
@@ -2073,6 +2093,8 @@ export type Checkpoint = Message<"contextkeep.context.v1.Checkpoint"> & {
   label: string;
 
   /**
+   * Empty: the window made it.
+   *
    * @generated from field: string created_by = 4;
    */
   createdBy: string;
@@ -2393,6 +2415,8 @@ export type StateChange = Message<"contextkeep.context.v1.StateChange"> & {
   section: string;
 
   /**
+   * Expand takes it and returns the entry's text.
+   *
    * @generated from field: string ref = 2;
    */
   ref: string;
@@ -2812,6 +2836,8 @@ export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & 
   content: Uint8Array;
 
   /**
+   * SHA-256 of `content`, in hexadecimal.
+   *
    * @generated from field: string sha256 = 2;
    */
   sha256: string;
@@ -3044,6 +3070,8 @@ export const ExplainPackRequestSchema: GenMessage<ExplainPackRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 67);
 
 /**
+ * The parts of a window's last pack.
+ *
  * @generated from message contextkeep.context.v1.ExplainPackResponse
  */
 export type ExplainPackResponse = Message<"contextkeep.context.v1.ExplainPackResponse"> & {
@@ -3188,6 +3216,8 @@ export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PUR
   messageDesc(file_contextkeep_context_v1_context_windows, 71);
 
 /**
+ * How a window's counts of tokens compare with a bill.
+ *
  * @generated from message contextkeep.context.v1.RecordUsageResponse
  */
 export type RecordUsageResponse = Message<"contextkeep.context.v1.RecordUsageResponse"> & {
@@ -3281,6 +3311,8 @@ export const RecordOutcomeRequestSchema: GenMessage<RecordOutcomeRequest> = /*@_
   messageDesc(file_contextkeep_context_v1_context_windows, 73);
 
 /**
+ * The steps whose outcome is recorded, and the memory of it.
+ *
  * @generated from message contextkeep.context.v1.RecordOutcomeResponse
  */
 export type RecordOutcomeResponse = Message<"contextkeep.context.v1.RecordOutcomeResponse"> & {
@@ -3325,6 +3357,8 @@ export type PackCost = Message<"contextkeep.context.v1.PackCost"> & {
   readTokens: bigint;
 
   /**
+   * Tokens written to the vendor's cache.
+   *
    * @generated from field: int64 written_tokens = 2;
    */
   writtenTokens: bigint;
@@ -3401,6 +3435,8 @@ export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostR
   warm?: PackCost | undefined;
 
   /**
+   * The next pack, if the cache holds nothing.
+   *
    * @generated from field: contextkeep.context.v1.PackCost cold = 2;
    */
   cold?: PackCost | undefined;
@@ -3420,6 +3456,8 @@ export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostR
   ahead?: PackCost | undefined;
 
   /**
+   * Folds among those steps.
+   *
    * @generated from field: int32 folds = 5;
    */
   folds: number;
@@ -3606,6 +3644,8 @@ export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
   tokens: number;
 
   /**
+   * `log_tokens` by `tokens`.
+   *
    * @generated from field: double ratio = 5;
    */
   ratio: number;
@@ -3654,6 +3694,8 @@ export type WindowUsage = Message<"contextkeep.context.v1.WindowUsage"> & {
   callCount: bigint;
 
   /**
+   * Tokens of packs, as the window counted them.
+   *
    * @generated from field: int64 pack_tokens = 2;
    */
   packTokens: bigint;
@@ -3693,6 +3735,8 @@ export type WindowUsage = Message<"contextkeep.context.v1.WindowUsage"> & {
   baseTokens: number;
 
   /**
+   * The price, answers included.
+   *
    * @generated from field: double price = 9;
    */
   price: number;

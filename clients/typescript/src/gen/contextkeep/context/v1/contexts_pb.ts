@@ -61,6 +61,8 @@ export const WatchContextRequestSchema: GenMessage<WatchContextRequest> = /*@__P
   messageDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
+ * An event of a context: one of the messages.
+ *
  * @generated from message contextkeep.context.v1.WatchContextResponse
  */
 export type WatchContextResponse = Message<"contextkeep.context.v1.WatchContextResponse"> & {
@@ -1159,6 +1161,8 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   messageCount: bigint;
 
   /**
+   * Tokens of those messages.
+   *
    * @generated from field: int64 token_count = 18;
    */
   tokenCount: bigint;
@@ -1834,6 +1838,8 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   taskId: string;
 
   /**
+   * The artifact that the passage is from.
+   *
    * @generated from field: string artifact_id = 13;
    */
   artifactId: string;
@@ -2824,6 +2830,8 @@ export const IssueContextKeyRequestSchema: GenMessage<IssueContextKeyRequest> = 
   messageDesc(file_contextkeep_context_v1_contexts, 63);
 
 /**
+ * A key that reaches one context. It is shown once.
+ *
  * @generated from message contextkeep.context.v1.IssueContextKeyResponse
  */
 export type IssueContextKeyResponse = Message<"contextkeep.context.v1.IssueContextKeyResponse"> & {

@@ -404,6 +404,8 @@ export type Facet = Message<"contextkeep.context.v1.Facet"> & {
   kind: FacetKind;
 
   /**
+   * From 1 to 5, the most trusted.
+   *
    * @generated from field: int32 trust = 4;
    */
   trust: number;

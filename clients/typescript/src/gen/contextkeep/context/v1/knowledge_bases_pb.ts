@@ -156,6 +156,8 @@ export type KnowledgeBase = Message<"contextkeep.context.v1.KnowledgeBase"> & {
   documentCount: number;
 
   /**
+   * Bytes that came with the documents.
+   *
    * @generated from field: int64 size_bytes = 9;
    */
   sizeBytes: bigint;

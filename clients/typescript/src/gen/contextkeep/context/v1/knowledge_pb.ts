@@ -124,6 +124,8 @@ export type MemorySource = Message<"contextkeep.context.v1.MemorySource"> & {
   contextId: string;
 
   /**
+   * A place in the conversation.
+   *
    * @generated from field: string ref = 4;
    */
   ref: string;
@@ -545,6 +547,8 @@ export type ReflectMemoriesResponse = Message<"contextkeep.context.v1.ReflectMem
   method: string;
 
   /**
+   * "words", or "words and meaning".
+   *
    * @generated from field: string mode = 5;
    */
   mode: string;
@@ -841,6 +845,8 @@ export const MergedMemoriesSchema: GenMessage<MergedMemories> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_knowledge, 20);
 
 /**
+ * A lesson that runs taught.
+ *
  * @generated from message contextkeep.context.v1.PromotedLesson
  */
 export type PromotedLesson = Message<"contextkeep.context.v1.PromotedLesson"> & {
@@ -1024,6 +1030,8 @@ export type Page = Message<"contextkeep.context.v1.Page"> & {
   version: number;
 
   /**
+   * The newest version of the page.
+   *
    * @generated from field: int32 newest_version = 7;
    */
   newestVersion: number;
@@ -1043,6 +1051,8 @@ export type Page = Message<"contextkeep.context.v1.Page"> & {
   sources: PageSource[];
 
   /**
+   * Memories that the page rests on.
+   *
    * @generated from field: repeated string memory_ids = 10;
    */
   memoryIds: string[];
@@ -1100,6 +1110,8 @@ export type Page = Message<"contextkeep.context.v1.Page"> & {
   createdBy: string;
 
   /**
+   * Who wrote this version.
+   *
    * @generated from field: string written_by = 20;
    */
   writtenBy: string;

@@ -59,6 +59,8 @@ export const McpServerInputSchema: GenMessage<McpServerInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_mcp_servers, 0);
 
 /**
+ * An MCP server.
+ *
  * @generated from message contextkeep.context.v1.McpServer
  */
 export type McpServer = Message<"contextkeep.context.v1.McpServer"> & {

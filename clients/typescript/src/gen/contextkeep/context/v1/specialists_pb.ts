@@ -74,6 +74,8 @@ export const SpecialistInputSchema: GenMessage<SpecialistInput> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_specialists, 0);
 
 /**
+ * A specialist: a provider that searches one folder of the workspace in several steps.
+ *
  * @generated from message contextkeep.context.v1.Specialist
  */
 export type Specialist = Message<"contextkeep.context.v1.Specialist"> & {

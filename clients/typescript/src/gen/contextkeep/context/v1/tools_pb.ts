@@ -50,6 +50,8 @@ export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE_
   messageDesc(file_contextkeep_context_v1_tools, 1);
 
 /**
+ * A tool that a model may call: see ExecuteTool.
+ *
  * @generated from message contextkeep.context.v1.Tool
  */
 export type Tool = Message<"contextkeep.context.v1.Tool"> & {

@@ -1011,6 +1011,8 @@ export type SearchHit = Message<"contextkeep.context.v1.SearchHit"> & {
   vectorPlace: number;
 
   /**
+   * Cosine, -1 to 1.
+   *
    * @generated from field: double similarity = 6;
    */
   similarity: number;
@@ -1859,10 +1861,14 @@ export const CreateDownloadUrlRequestSchema: GenMessage<CreateDownloadUrlRequest
   messageDesc(file_contextkeep_context_v1_working_memory, 45);
 
 /**
+ * A URL of a blob. It needs no key.
+ *
  * @generated from message contextkeep.context.v1.CreateDownloadUrlResponse
  */
 export type CreateDownloadUrlResponse = Message<"contextkeep.context.v1.CreateDownloadUrlResponse"> & {
   /**
+   * The record, with the sha256 that the bytes must have.
+   *
    * @generated from field: contextkeep.context.v1.WMRecord record = 1;
    */
   record?: WMRecord | undefined;

@@ -1112,6 +1112,8 @@ export const GetNodeIORequestSchema: GenMessage<GetNodeIORequest> = /*@__PURE__*
   messageDesc(file_contextkeep_entity_v1_entity_graph, 36);
 
 /**
+ * The input and the output of a node.
+ *
  * @generated from message contextkeep.entity.v1.GetNodeIOResponse
  */
 export type GetNodeIOResponse = Message<"contextkeep.entity.v1.GetNodeIOResponse"> & {
@@ -1149,6 +1151,8 @@ export const GetNodeIOResponseSchema: GenMessage<GetNodeIOResponse> = /*@__PURE_
  */
 export type Envelope = Message<"contextkeep.entity.v1.Envelope"> & {
   /**
+   * The node; in the list of a caller, the node that was called.
+   *
    * @generated from field: string node_id = 1;
    */
   nodeId: string;

@@ -1,0 +1,1 @@
+"""What is generated from the protos by `make proto`."""

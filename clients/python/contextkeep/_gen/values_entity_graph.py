@@ -1,0 +1,253 @@
+"""Values of contextkeep/entity/v1/entity_graph.proto, made by `make proto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.values.base import Value, kept, time_of
+from contextkeep.values.bases import EdgeBase, EnvelopeBase, NodeBase
+
+# What an envelope tells.
+EnvelopeType = Literal[
+    "status",
+    "message",
+    "error",
+    "bot_progress",
+    "value",
+    "waiting",
+]
+ENVELOPE_TYPES: dict[int, EnvelopeType] = {
+    1: "status",
+    2: "message",
+    3: "error",
+    4: "bot_progress",
+    5: "value",
+    6: "waiting",
+}
+# How far the work is that an envelope speaks of.
+EnvelopeStatus = Literal[
+    "started",
+    "running",
+    "completed",
+    "failed",
+    "cancelled",
+]
+ENVELOPE_STATUSS: dict[int, EnvelopeStatus] = {
+    1: "started",
+    2: "running",
+    3: "completed",
+    4: "failed",
+    5: "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Node(NodeBase):
+    """A vertex."""
+
+    id: str = ""
+    # The caller's own id; unique in tenant and graph.
+    external_id: str = ""
+    # The partition. Edges never leave it.
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    general_type_name: str = ""
+    specific_type_name: str = ""
+    name: str = ""
+    # "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own.
+    status: str = ""
+    # A JSON object, equal to what was written; not the same text: members are in Postgres's order, of repeated ones the
+    # last counts, and numbers are written out without exponent (all their digits are kept).
+    data_json: str = "{}"
+    is_archived: bool = False
+    # The server's order of writing.
+    seq: int = 0
+    created_at: datetime
+    # The time of the last change; `created_at` before the first.
+    modified_at: datetime
+    # Counts the changes, from 1.
+    version: int = 0
+    # The subject whose key or token wrote the node.
+    created_by: str = ""
+    owner_user_id: str = ""
+    agent_id: str = ""
+    # The isolated context that the node belongs to; set by later capabilities.
+    context_id: str = ""
+    _data: Any = kept()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return `data_json`, parsed."""
+        return self._kept_object("_data", self.data_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.Node) -> Node:
+        """Return the value of a message."""
+        return cls(
+            id=message.id,
+            external_id=message.external_id,
+            graph_name=message.graph_name,
+            agent_bundle_id=message.agent_bundle_id,
+            general_type_name=message.general_type_name,
+            specific_type_name=message.specific_type_name,
+            name=message.name,
+            status=message.status,
+            data_json=message.data_json,
+            is_archived=message.is_archived,
+            seq=message.seq,
+            created_at=time_of(message.created_at),
+            modified_at=time_of(message.modified_at),
+            version=message.version,
+            created_by=message.created_by,
+            owner_user_id=message.owner_user_id,
+            agent_id=message.agent_id,
+            context_id=message.context_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Edge(EdgeBase):
+    """A directed relation."""
+
+    id: str = ""
+    graph_name: str = ""
+    from_node_id: str = ""
+    to_node_id: str = ""
+    # "Contains", "Calls", "InResponseTo", ...: any name is allowed.
+    edge_type: str = ""
+    data_json: str = "{}"
+    created_at: datetime
+    version: int = 0
+    context_id: str = ""
+    _data: Any = kept()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return `data_json`, parsed."""
+        return self._kept_object("_data", self.data_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.Edge) -> Edge:
+        """Return the value of a message."""
+        return cls(
+            id=message.id,
+            graph_name=message.graph_name,
+            from_node_id=message.from_node_id,
+            to_node_id=message.to_node_id,
+            edge_type=message.edge_type,
+            data_json=message.data_json,
+            created_at=time_of(message.created_at),
+            version=message.version,
+            context_id=message.context_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class OwnedNodes(Value):
+    """What there is of what a user owns, or what an erasure has removed of it."""
+
+    nodes: int = 0
+    # Of these nodes, in both directions.
+    edges: int = 0
+    # Of repeated calls.
+    answers: int = 0
+    # In the place of which there is a pseudonym.
+    names: int = 0
+    # Of an erasure: unset while it runs.
+    finished_at: datetime | None = None
+
+    @classmethod
+    def from_proto(cls, message: pb.Owned) -> OwnedNodes:
+        """Return the value of a message."""
+        return cls(
+            nodes=message.nodes,
+            edges=message.edges,
+            answers=message.answers,
+            names=message.names,
+            finished_at=time_of(message.finished_at) if message.HasField("finished_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NodeIO(Value):
+    """The input and the output of a node."""
+
+    # As `Node.data_json`: equal to what was set, not the same text. Empty: it was never set, or the node was reset.
+    input_json: str = ""
+    output_json: str = ""
+    # The time of the last SetNodeIO, or of the ResetNode that cleared the output. Absent: there was none.
+    modified_at: datetime | None = None
+    _input: Any = kept()
+    _output: Any = kept()
+
+    @property
+    def input(self) -> Any:
+        """Return `input_json`, parsed; None if it is empty."""
+        return self._kept("_input", self.input_json)
+
+    @property
+    def output(self) -> Any:
+        """Return `output_json`, parsed; None if it is empty."""
+        return self._kept("_output", self.output_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.GetNodeIOResponse) -> NodeIO:
+        """Return the value of a message."""
+        return cls(
+            input_json=message.input_json,
+            output_json=message.output_json,
+            modified_at=time_of(message.modified_at) if message.HasField("modified_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Envelope(EnvelopeBase):
+    """One entry of a timeline; never changed."""
+
+    # The node; in the list of a caller, the node that was called.
+    node_id: str = ""
+    # The server's order of writing; unique.
+    seq: int = 0
+    type: EnvelopeType | Literal["unknown"] = "unknown"
+    status: EnvelopeStatus | Literal[""] = ""
+    # "return" marks the result; others are the app's own.
+    sub_type: str = ""
+    message: str = ""
+    # As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that UpdateNodeStatus wrote:
+    # {"from": the status before, "to": the status after}.
+    value_json: str = ""
+    error_json: str = ""
+    created_at: datetime
+    # The subject whose key or token wrote it.
+    created_by: str = ""
+    _value: Any = kept()
+    _error: Any = kept()
+
+    @property
+    def value(self) -> Any:
+        """Return `value_json`, parsed; None if it is empty."""
+        return self._kept("_value", self.value_json)
+
+    @property
+    def error(self) -> Any:
+        """Return `error_json`, parsed; None if it is empty."""
+        return self._kept("_error", self.error_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.Envelope) -> Envelope:
+        """Return the value of a message."""
+        return cls(
+            node_id=message.node_id,
+            seq=message.seq,
+            type=ENVELOPE_TYPES.get(message.type, "unknown"),
+            status=ENVELOPE_STATUSS.get(message.status, ""),
+            sub_type=message.sub_type,
+            message=message.message,
+            value_json=message.value_json,
+            error_json=message.error_json,
+            created_at=time_of(message.created_at),
+            created_by=message.created_by,
+        )

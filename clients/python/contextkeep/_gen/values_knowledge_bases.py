@@ -1,0 +1,124 @@
+"""Values of contextkeep/context/v1/knowledge_bases.proto, made by `make proto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from contextkeep.context.v1 import knowledge_bases_pb2 as pb
+from contextkeep.values.base import Value, time_of
+
+DocumentState = Literal[
+    "queued",
+    "parsing",
+    "indexed",
+    "failed",
+]
+DOCUMENT_STATES: dict[int, DocumentState] = {
+    1: "queued",
+    2: "parsing",
+    3: "indexed",
+    4: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class KnowledgeBase(Value):
+    """Documents that are found together."""
+
+    knowledge_base_id: str = ""
+    # What agents name it by.
+    name: str = ""
+    description: str = ""
+    # It is asked for every agent; otherwise only for those that name it.
+    is_of_tenant: bool = False
+    app_id: str = ""
+    agent_bundle_id: str = ""
+    graph_name: str = ""
+    # Of all its documents, and the bytes that came with them.
+    document_count: int = 0
+    # Bytes that came with the documents.
+    size_bytes: int = 0
+    # How many are in which state; in answers of GetKnowledgeBase only.
+    documents: dict[DocumentState | Literal[""], int] = field(default_factory=dict, hash=False)
+    # Counts how often it was put, from 1.
+    version: int = 0
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    # Who put it last.
+    updated_by: str = ""
+    # Bedrock's own id of it: 10 letters and digits.
+    bedrock_id: str = ""
+    # Such as "eu-central-1".
+    bedrock_region: str = ""
+
+    @classmethod
+    def from_proto(cls, message: pb.KnowledgeBase) -> KnowledgeBase:
+        """Return the value of a message."""
+        return cls(
+            knowledge_base_id=message.knowledge_base_id,
+            name=message.name,
+            description=message.description,
+            is_of_tenant=message.is_of_tenant,
+            app_id=message.app_id,
+            agent_bundle_id=message.agent_bundle_id,
+            graph_name=message.graph_name,
+            document_count=message.document_count,
+            size_bytes=message.size_bytes,
+            documents={DOCUMENT_STATES.get(one.state, ""): one.count for one in message.documents},
+            version=message.version,
+            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            updated_by=message.updated_by,
+            bedrock_id=message.bedrock.knowledge_base_id,
+            bedrock_region=message.bedrock.region,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Document(Value):
+    """A document of a knowledge base, without its text."""
+
+    document_id: str = ""
+    # The name of its base.
+    knowledge_base: str = ""
+    name: str = ""
+    uri: str = ""
+    content_type: str = ""
+    # Of what came with it; of a record 0.
+    size_bytes: int = 0
+    # The record that it follows.
+    working_memory_id: str = ""
+    state: DocumentState | Literal[""] = ""
+    # Of FAILED: a word, and what happened: "password: it wants a password". Of QUEUED: what happened the last time, if
+    # it is tried again.
+    error: str = ""
+    # What is found of it: pieces of a few sentences.
+    passage_count: int = 0
+    # There is more of it than is read: the first 2,000,000 characters are.
+    is_cut: bool = False
+    created_by: str = ""
+    created_at: datetime | None = None
+    # When it got into its state.
+    updated_at: datetime | None = None
+
+    @classmethod
+    def from_proto(cls, message: pb.Document) -> Document:
+        """Return the value of a message."""
+        return cls(
+            document_id=message.document_id,
+            knowledge_base=message.knowledge_base,
+            name=message.name,
+            uri=message.uri,
+            content_type=message.content_type,
+            size_bytes=message.size_bytes,
+            working_memory_id=message.working_memory_id,
+            state=DOCUMENT_STATES.get(message.state, ""),
+            error=message.error,
+            passage_count=message.passage_count,
+            is_cut=message.is_cut,
+            created_by=message.created_by,
+            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+        )

@@ -1,0 +1,49 @@
+"""Values of contextkeep/context/v1/specialists.proto, made by `make proto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from contextkeep.context.v1 import specialists_pb2 as pb
+from contextkeep.values.base import Value, time_of
+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Specialist(Value):
+    """A specialist: a provider that searches one folder of the workspace in several steps."""
+
+    specialist_id: str = ""
+    display_name: str = ""
+    instructions: str = ""
+    # Its folder. Empty: it has none.
+    node_ids: tuple[str, ...] = ()
+    steps_max: int = 0
+    # It is asked where a question selects no provider.
+    is_default: bool = False
+    # Of context query, family `sub-agent`.
+    provider_id: str = ""
+    # Counts how often it was put, from 1.
+    version: int = 0
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    # Who put it last.
+    updated_by: str = ""
+
+    @classmethod
+    def from_proto(cls, message: pb.Specialist) -> Specialist:
+        """Return the value of a message."""
+        return cls(
+            specialist_id=message.specialist_id,
+            display_name=message.display_name,
+            instructions=message.instructions,
+            node_ids=tuple(message.node_ids),
+            steps_max=message.steps_max,
+            is_default=message.is_default,
+            provider_id=message.provider_id,
+            version=message.version,
+            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+            updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            updated_by=message.updated_by,
+        )

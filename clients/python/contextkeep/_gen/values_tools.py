@@ -1,0 +1,81 @@
+"""Values of contextkeep/context/v1/tools.proto, made by `make proto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contextkeep.context.v1 import tools_pb2 as pb
+from contextkeep.values.base import Value, kept
+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tool(Value):
+    """A tool that a model may call: see ExecuteTool."""
+
+    tool_name: str = ""
+    # What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches).
+    context_type: str = ""
+    # For the model.
+    description: str = ""
+    # A JSON schema: an object.
+    input_schema_json: str = "{}"
+    # It changes nothing.
+    read_only: bool = False
+    # It takes something away. What `wm_archive` does can be undone.
+    destructive: bool = False
+    # Once more with the same arguments changes nothing more.
+    idempotent: bool = False
+    # A JSON schema of `result_json`: an object.
+    output_schema_json: str = "{}"
+    _input_schema: Any = kept()
+    _output_schema: Any = kept()
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """Return `input_schema_json`, parsed."""
+        return self._kept_object("_input_schema", self.input_schema_json)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """Return `output_schema_json`, parsed."""
+        return self._kept_object("_output_schema", self.output_schema_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.Tool) -> Tool:
+        """Return the value of a message."""
+        return cls(
+            tool_name=message.tool_name,
+            context_type=message.context_type,
+            description=message.description,
+            input_schema_json=message.input_schema_json,
+            read_only=message.read_only,
+            destructive=message.destructive,
+            idempotent=message.idempotent,
+            output_schema_json=message.output_schema_json,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Resource(Value):
+    """A record of an entity, as the Model Context Protocol names it."""
+
+    # "wm://{working_memory_id}".
+    uri: str = ""
+    # Of the record, as the rest.
+    name: str = ""
+    description: str = ""
+    content_type: str = ""
+    size_bytes: int = 0
+
+    @classmethod
+    def from_proto(cls, message: pb.Resource) -> Resource:
+        """Return the value of a message."""
+        return cls(
+            uri=message.uri,
+            name=message.name,
+            description=message.description,
+            content_type=message.content_type,
+            size_bytes=message.size_bytes,
+        )

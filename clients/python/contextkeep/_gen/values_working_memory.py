@@ -1,0 +1,356 @@
+"""Values of contextkeep/context/v1/working_memory.proto, made by `make proto`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from contextkeep._gen.values_message import Imported
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.values.base import Value, kept, time_of
+from contextkeep.values.bases import BlobEntryBase
+from contextkeep.values.bases import DownloadUrlBase
+from contextkeep.values.bases import ManifestEntityBase
+from contextkeep.values.bases import RecordActionBase
+from contextkeep.values.bases import RecordBase
+from contextkeep.values.bases import SearchHitBase
+from contextkeep.values.bases import UploadBase
+
+# Whether a record is in use.
+RecordStatus = Literal[
+    "active",
+    "archived",
+]
+RECORD_STATUSS: dict[int, RecordStatus] = {
+    1: "active",
+    2: "archived",
+}
+# Where a record's text (name, description, inline content) is on its way to an embedding. Its words are found at once,
+# in any state.
+IndexState = Literal[
+    "none",
+    "pending",
+    "indexed",
+    "failed",
+]
+INDEX_STATES: dict[int, IndexState] = {
+    1: "none",
+    2: "pending",
+    3: "indexed",
+    4: "failed",
+}
+# What happened to a record.
+RecordActionKind = Literal[
+    "created",
+    "updated",
+    "archived",
+    "restored",
+    "moved",
+    "purged",
+]
+RECORD_ACTION_KINDS: dict[int, RecordActionKind] = {
+    1: "created",
+    2: "updated",
+    3: "archived",
+    4: "restored",
+    5: "moved",
+    6: "purged",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Record(RecordBase):
+    """One item of working memory."""
+
+    working_memory_id: str = ""
+    entity_node_id: str = ""
+    # "file", "data/json", "image/png", "code/python", ...: any text up to 100 characters.
+    memory_type: str = ""
+    subtype: str = ""
+    semantic_purpose: str = ""
+    name: str = ""
+    description: str = ""
+    reasoning: str = ""
+    content_type: str = ""
+    metadata_json: str = "{}"
+    # Inline JSON, byte for byte as it was given. Lists leave it out unless `with_content`.
+    content_json: str = ""
+    # "postgres" for inline content, else the blob's provider: "azure", "gcs", "s3" or "local"; empty without content.
+    provider: str = ""
+    # Names the record's blob; unique to this record, also where records share their bytes. Empty without a blob.
+    blob_key: str = ""
+    size_bytes: int = 0
+    # Of the content, in hexadecimal; empty without content.
+    sha256: str = ""
+    status: RecordStatus = "active"
+    tags: tuple[str, ...] = ()
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+    # The isolated context that the record belongs to; set by later capabilities.
+    context_id: str = ""
+    created_by: str = ""
+    owner_user_id: str = ""
+    agent_id: str = ""
+    # Unset: never.
+    expires_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    # Counts the changes, from 1.
+    version: int = 0
+    index_state: IndexState = "none"
+    # What went wrong last, of a record that is PENDING or FAILED.
+    index_error: str = ""
+    # Inline text, as it was given; a record has this, `content_json`, a blob, or none of them. Lists leave it out
+    # unless `with_content`.
+    content_text: str = ""
+    # How far that is which SearchWMRecords finds behind the write: the text of PDF, Office files and HTML; and all of
+    # what is longer than 50,000 characters. NONE of others: a text is found at once, a picture has none.
+    text_state: IndexState = "none"
+    # Why there is no text, of a record whose `text_state` is FAILED; what went wrong last, while it is PENDING.
+    text_error: str = ""
+    # Unset: no import wrote it.
+    imported: Imported | None = None
+    _metadata: Any = kept()
+    _content: Any = kept()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return `metadata_json`, parsed."""
+        return self._kept_object("_metadata", self.metadata_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.WMRecord) -> Record:
+        """Return the value of a message."""
+        return cls(
+            working_memory_id=message.working_memory_id,
+            entity_node_id=message.entity_node_id,
+            memory_type=message.memory_type,
+            subtype=message.subtype,
+            semantic_purpose=message.semantic_purpose,
+            name=message.name,
+            description=message.description,
+            reasoning=message.reasoning,
+            content_type=message.content_type,
+            metadata_json=message.metadata_json,
+            content_json=message.content_json,
+            provider=message.provider,
+            blob_key=message.blob_key,
+            size_bytes=message.size_bytes,
+            sha256=message.sha256,
+            status=RECORD_STATUSS.get(message.status, "active"),
+            tags=tuple(message.tags),
+            graph_name=message.graph_name,
+            agent_bundle_id=message.agent_bundle_id,
+            app_id=message.app_id,
+            context_id=message.context_id,
+            created_by=message.created_by,
+            owner_user_id=message.owner_user_id,
+            agent_id=message.agent_id,
+            expires_at=time_of(message.expires_at) if message.HasField("expires_at") else None,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
+            version=message.version,
+            index_state=INDEX_STATES.get(message.index_state, "none"),
+            index_error=message.index_error,
+            content_text=message.content_text,
+            text_state=INDEX_STATES.get(message.text_state, "none"),
+            text_error=message.text_error,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ManifestGroup(Value):
+    """The records of an entity that have one memory type."""
+
+    memory_type: str = ""
+    # Of all of them.
+    record_count: int = 0
+    size_bytes: int = 0
+    # Newest first, without their content; see `records_max`.
+    records: tuple[Record, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.ManifestGroup) -> ManifestGroup:
+        """Return the value of a message."""
+        return cls(
+            memory_type=message.memory_type,
+            record_count=message.record_count,
+            size_bytes=message.size_bytes,
+            records=tuple(map(Record.from_proto, message.records)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ManifestEntity(ManifestEntityBase):
+    """An entity that has records."""
+
+    entity_node_id: str = ""
+    # Of the node; empty, as its type, if the root is no node.
+    name: str = ""
+    specific_type_name: str = ""
+    # The node that it hangs below, and the edge by which; empty for the root.
+    parent_node_id: str = ""
+    edge_type: str = ""
+    # 0: the root.
+    depth: int = 0
+    # Node ids from the root to this one, both included.
+    path: tuple[str, ...] = ()
+    # By memory type.
+    groups: tuple[ManifestGroup, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.ManifestEntity) -> ManifestEntity:
+        """Return the value of a message."""
+        return cls(
+            entity_node_id=message.entity_node_id,
+            name=message.name,
+            specific_type_name=message.specific_type_name,
+            parent_node_id=message.parent_node_id,
+            edge_type=message.edge_type,
+            depth=message.depth,
+            path=tuple(message.path),
+            groups=tuple(map(ManifestGroup.from_proto, message.groups)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchHit(SearchHitBase):
+    """A record that was found, and why."""
+
+    record: Record
+    # What the hits are ordered by; see SearchWMRecords.
+    score: float = 0.0
+    # Its place among what was found by text, from 1, and its rank there; 0: not found by it.
+    text_place: int = 0
+    text_score: float = 0.0
+    # Its place by vector, from 1, and the cosine.
+    vector_place: int = 0
+    # Cosine, -1 to 1.
+    similarity: float = 0.0
+    # Its place by vector comes from the operator's index, which may have missed nearer ones.
+    approximate: bool = False
+
+    @classmethod
+    def from_proto(cls, message: pb.SearchHit) -> SearchHit:
+        """Return the value of a message."""
+        return cls(
+            record=Record.from_proto(message.record),
+            score=message.score,
+            text_place=message.text_place,
+            text_score=message.text_score,
+            vector_place=message.vector_place,
+            similarity=message.similarity,
+            approximate=message.approximate,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RecordAction(RecordActionBase):
+    """One entry of a record's log."""
+
+    kind: RecordActionKind | Literal["unknown"] = "unknown"
+    created_at: datetime
+    # Whom the key of the call stood for; "sweeper" for what the service did when a retention ended.
+    principal: str = ""
+    # Of the call, where it had one.
+    request_id: str = ""
+    # A JSON object. Of an entry that an import wrote, `imported`: `import_id`, `imported_by`, `imported_at`, and the
+    # `principal` that the archive claims; `principal` above is whoever imported it. UPDATED: `fields` and the new
+    # `version`. PURGED: `why` ("deleted", "retention" or "context deleted"), `memory_type`, `size_bytes`.
+    details_json: str = "{}"
+    _details: Any = kept()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Return `details_json`, parsed."""
+        return self._kept_object("_details", self.details_json)
+
+    @classmethod
+    def from_proto(cls, message: pb.WMRecordAction) -> RecordAction:
+        """Return the value of a message."""
+        return cls(
+            kind=RECORD_ACTION_KINDS.get(message.kind, "unknown"),
+            created_at=time_of(message.created_at),
+            principal=message.principal,
+            request_id=message.request_id,
+            details_json=message.details_json,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Upload(UploadBase):
+    """How far a resumable upload is."""
+
+    id: str = ""
+    # Bytes that are durable; the next part begins here.
+    offset_bytes: int = 0
+    # As StartUpload declared it.
+    size_bytes: int | None = None
+    # It is given up then, unless a part comes.
+    expires_at: datetime | None = None
+    # The size of a part.
+    part_bytes_max: int = 0
+    # Once it is finished: the record as FinishUpload answered it.
+    record: Record | None = None
+
+    @classmethod
+    def from_proto(cls, message: pb.Upload) -> Upload:
+        """Return the value of a message."""
+        return cls(
+            id=message.upload_id,
+            offset_bytes=message.offset_bytes,
+            size_bytes=message.size_bytes if message.HasField("size_bytes") else None,
+            expires_at=time_of(message.expires_at) if message.HasField("expires_at") else None,
+            part_bytes_max=message.part_bytes_max,
+            record=Record.from_proto(message.record) if message.HasField("record") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DownloadUrl(DownloadUrlBase):
+    """A URL of a blob. It needs no key."""
+
+    # The record, with the sha256 that the bytes must have.
+    record: Record
+    url: str = ""
+    expires_at: datetime
+
+    @classmethod
+    def from_proto(cls, message: pb.CreateDownloadUrlResponse) -> DownloadUrl:
+        """Return the value of a message."""
+        return cls(
+            record=Record.from_proto(message.record),
+            url=message.url,
+            expires_at=time_of(message.expires_at),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BlobEntry(BlobEntryBase):
+    """A blob of an entity."""
+
+    blob_key: str = ""
+    working_memory_id: str = ""
+    name: str = ""
+    memory_type: str = ""
+    content_type: str = ""
+    size_bytes: int = 0
+    sha256: str = ""
+    created_at: datetime
+
+    @classmethod
+    def from_proto(cls, message: pb.BlobEntry) -> BlobEntry:
+        """Return the value of a message."""
+        return cls(
+            blob_key=message.blob_key,
+            working_memory_id=message.working_memory_id,
+            name=message.name,
+            memory_type=message.memory_type,
+            content_type=message.content_type,
+            size_bytes=message.size_bytes,
+            sha256=message.sha256,
+            created_at=time_of(message.created_at),
+        )
