@@ -30,6 +30,11 @@ GENERATED = Path("clients/python/contextkeep/_gen")
 _BASES = ROOT / "clients/python/contextkeep/values/bases.py"
 _TIME = "google.protobuf.Timestamp"
 _WIDTH = 120
+# A value that is unpickled imports its module first.
+_PACKAGE = '''"""Values of all protos, made by `make proto`: `contextkeep.values` has them."""
+
+import contextkeep.values  # first, so that modules of both packages are imported in one order
+'''
 _SCALARS = {
     "bool": ("bool", "False"),
     "bytes": ("bytes", 'b""'),
@@ -53,7 +58,6 @@ class _Attribute:
 
 def files(model: Model) -> Iterator[tuple[Path, str]]:
     """Yield the path and the content of every module of values."""
-    yield GENERATED / "__init__.py", '"""What is generated from the protos by `make proto`."""\n'
     messages = {message.full_name: message for message in model.messages.values() if message.name in VALUES}
     by_file: dict[str, list[Message]] = {}
     for message in messages.values():
@@ -63,6 +67,8 @@ def files(model: Model) -> Iterator[tuple[Path, str]]:
         modules = {file: writer.module(file, in_file) for file, in_file in sorted(by_file.items())}
     for file, module in modules.items():
         yield GENERATED / f"{_module(file)}.py", module
+    yield GENERATED / "__init__.py", _PACKAGE
+    yield GENERATED / "values.py", writer.all_values(by_file)
 
 
 class _Writer:
@@ -86,6 +92,21 @@ class _Writer:
         ]
         head = [f'"""Values of {file}, made by `make proto`."""', "", "from __future__ import annotations", ""]
         return "\n".join([*head, *self._import_lines(), *enums, *bodies, ""])
+
+    def all_values(self, by_file: Mapping[str, Sequence[Message]]) -> str:
+        """Return the module that has all values and the names of enums."""
+        names = {
+            _module(file): sorted(
+                [VALUES[message.name].name or message.name for message in messages]
+                + [enum.name for enum in self._model.enums.values() if enum.file == file and enum.name in self._enums]
+            )
+            for file, messages in sorted(by_file.items())
+        }
+        lines = ['"""Values of all protos, made by `make proto`."""', ""]
+        lines += [f"from contextkeep._gen.{module} import {name}" for module, each in names.items() for name in each]
+        lines += ["", "__all__ = ["]
+        lines += [f'    "{name}",' for name in sorted(name for each in names.values() for name in each)]
+        return "\n".join([*lines, "]", ""])
 
     def _value(self, message: Message) -> str:
         entry = VALUES[message.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -198,6 +199,14 @@ def test_a_value_has_every_field_of_its_message(name: str, random: Random):
     assert hash(value) == hash(value_class.from_proto(message))
     if entry.is_input:
         assert value.to_proto() == message
+
+
+def test_a_value_can_be_unpickled_by_a_process_that_has_imported_nothing():
+    pickled = pickle.dumps(values.Context.from_proto(message_class("Context")()))
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).state)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, check=True).stdout == b"open\n"
+    )
 
 
 @pytest.mark.parametrize("name", VALUES)

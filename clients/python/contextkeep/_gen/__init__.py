@@ -1,1 +1,3 @@
-"""What is generated from the protos by `make proto`."""
+"""Values of all protos, made by `make proto`: `contextkeep.values` has them."""
+
+import contextkeep.values  # first, so that modules of both packages are imported in one order
