@@ -1,6 +1,6 @@
 """Write clients/python/contextkeep/_gen/values_*.py: the messages of answers as immutable values.
 
-The rules of translation, which hold for every value of `value_table.VALUES`:
+The rules of translation, which hold for every value of `python_table.VALUES`:
 
 - A scalar has the proto's default; an `optional` one that is absent is None.
 - A repeated field is a tuple, a map a dict.
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from model import Enum, Field, Message, Model
 from protos import ROOT
-from value_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
+from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
 
 GENERATED = Path("clients/python/contextkeep/_gen")
 _BASES = ROOT / "clients/python/contextkeep/values/bases.py"

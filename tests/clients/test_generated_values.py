@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from contextkeep import values
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "proto/generator"))
-from value_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
+from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
 
 _SCALARS = {
     "str": lambda random: f"text {random.randrange(1000)}",

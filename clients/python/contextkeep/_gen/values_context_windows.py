@@ -652,11 +652,11 @@ class Pack(PackBase):
     # The first bytes of it, with which the next pack begins, too, as long as the `epoch` is the same: how many, and
     # their SHA-256 in hexadecimal.
     prefix_bytes: int = 0
-    # Their SHA-256, in hexadecimal.
+    # SHA-256 of those bytes, in hexadecimal.
     prefix_sha: str = ""
     # Of all that is sent, as they are counted, and what they are made of.
     tokens: int = 0
-    # Of `ZONES`, what there is.
+    # The tokens of each zone.
     tokens_by_zone: dict[str, int] = field(default_factory=dict, hash=False)
     # Steps that are seen.
     step_count: int = 0

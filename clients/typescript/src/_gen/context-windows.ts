@@ -449,11 +449,11 @@ export interface Pack {
    * hexadecimal.
    */
   prefixBytes: number;
-  /** Their SHA-256, in hexadecimal. */
+  /** SHA-256 of those bytes, in hexadecimal. */
   prefixSha: string;
   /** Of all that is sent, as they are counted, and what they are made of. */
   tokens: number;
-  /** Of `ZONES`, what there is. */
+  /** The tokens of each zone. */
   tokensByZone: PackZones;
   /** Steps that are seen. */
   stepCount: number;

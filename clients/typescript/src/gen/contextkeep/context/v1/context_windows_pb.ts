@@ -1726,7 +1726,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   prefixBytes: number;
 
   /**
-   * Their SHA-256, in hexadecimal.
+   * SHA-256 of those bytes, in hexadecimal.
    *
    * @generated from field: string prefix_sha = 3;
    */
@@ -1740,7 +1740,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   tokens: number;
 
   /**
-   * Of `ZONES`, what there is.
+   * The tokens of each zone.
    *
    * @generated from field: contextkeep.context.v1.PackZones tokens_by_zone = 5;
    */
