@@ -14,7 +14,7 @@ from soak.databases.run import Report as SpreadReport
 from soak.run import Report, Soak
 from tests.emulators import azurite
 
-VICTIMS = (  # three at a time: a start costs more than a kill
+VICTIMS = (  # each once, three at a time: a start costs more than a kill
     ("context", "entity", "postgres"),
     ("context", "postgres", "sweep"),
     ("context", "entity", "migration"),
@@ -27,12 +27,12 @@ def test_a_report_is_json(report: Report | SpreadReport):
 
 
 @pytest.mark.timeout(600)
-async def test_twelve_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
+async def test_nine_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
     async with stack.running(tmp_path) as everything:
-        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=12)
+        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=9)
 
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
-    assert sum(report.kills.values()) >= 12
+    assert sum(report.kills.values()) >= 9
     assert report.acknowledged > 10
     assert report.attacks > 1
 

@@ -373,7 +373,7 @@ LIMITS = [
     ),
     Limit(
         what="mappings of an app", setting="app_mappings_max", default=200, lowered=3,
-        rpc="RegisterMapping", request=nth_mapping,
+        rpc="RegisterMapping", request=nth_mapping, dear=True,
     ),
     Limit(
         what="depth of a mapping", setting="traverse_depth_max", default=100, lowered=7,
