@@ -10,6 +10,7 @@ only row-level security stands in between.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,6 +79,16 @@ class Known:
     things: Things
     tokens: list[str]
     context_id: uuid.UUID
+    tables: Tables
+
+    @functools.cached_property
+    def before(self) -> dict[str, tuple[int, str]]:
+        """What the owner's rows are before any test of the RPC."""
+        return self.sums()
+
+    def sums(self) -> dict[str, tuple[int, str]]:
+        """Return what tells whether a row of the owner changed, except what work in the background leaves."""
+        return {table: row for table, row in self.tables.sums_of(self.key.tenant_id).items() if table not in TRACES}
 
     @property
     def strangers(self) -> list[Stranger]:
@@ -103,7 +114,7 @@ def world(client: Client, nothing_kept: None, finds_documents: Callable[[uuid.UU
 
 
 @pytest.fixture(scope="module", params=list(RPCS.values()), ids=str)
-def known(request: pytest.FixtureRequest, client: Client, world: World, copies: Copies) -> Known:
+def known(request: pytest.FixtureRequest, client: Client, world: World, copies: Copies, tables: Tables) -> Known:
     """Of one RPC; one that writes has a copy of all that the owner has, for the owner calls it last."""
     rpc: Rpc = request.param
     key, things = world.key, world.original.things
@@ -111,7 +122,7 @@ def known(request: pytest.FixtureRequest, client: Client, world: World, copies: 
         tenant_id, things = copies.of(world.original)
         key = dataclasses.replace(key, tenant_id=tenant_id)
     tokens = tokens_of(client, rpc, things, key)
-    return Known(rpc=rpc, key=key, things=things, tokens=tokens, context_id=world.context_id)
+    return Known(rpc=rpc, key=key, things=things, tokens=tokens, context_id=world.context_id, tables=tables)
 
 
 def test_the_services_connect_as_a_role_that_passes_no_policy(world: World, shared_urls: Urls):
@@ -127,9 +138,9 @@ def test_the_services_connect_as_a_role_that_passes_no_policy(world: World, shar
     assert sorted(roles) == [("context-service", False, False, False), ("entity-service", False, False, False)]
 
 
-def test_row_level_security_alone_keeps_strangers_out(known: Known, client: Client, tables: Tables):
+def test_row_level_security_alone_keeps_strangers_out(known: Known, client: Client):
     """No row is another afterwards, of whichever stranger's the call is."""
-    before = _sums(tables, known)
+    before = known.before
     for stranger in known.strangers:
         if stranger is NO_USER:
             continue  # Postgres is told the same of it as of another user
@@ -141,31 +152,13 @@ def test_row_level_security_alone_keeps_strangers_out(known: Known, client: Clie
                 _assert_told_nothing(known, stranger, client, key, key, nothing, theirs, never)
             for second in known.seconds:
                 _assert_names_no_more(known, stranger, client, key, second)
-    assert _sums(tables, known) == before
+    assert known.sums() == before
 
 
-def test_row_level_security_alone_keeps_contexts_apart(known: Known, client: Client, tables: Tables):
-    """Whichever context a statement names, it has the rows of the one that the call is about, and of no other.
-
-    Statements that look across contexts find which one is meant, by a task or an external id of the caller's own: so an
-    answer may name it.
-    """
-    if not ANOTHER_USER.is_of(known.rpc) or known.rpc.service.endswith(".Knowledge"):
-        return  # it is of no context
-    key = dataclasses.replace(known.key, scopes=USERS_SCOPES)
-    before = _sums(tables, known)
-    with blinded_of("context", str(uuid.uuid4())):
-        for theirs, _ in ANOTHER_USER.pairs(known.rpc, known.things, known.things):
-            answered = shown(client.call(known.rpc, theirs, key=key), known.things)
-            assert SECRET not in answered or known.rpc.name in LISTS, theirs
-    after = _sums(tables, known)
-    assert {table for table in before if after[table] != before[table]} <= ACROSS.get(known.rpc.name, set())
-
-
-def test_whoever_may_not_call_it_is_refused_and_changes_nothing(known: Known, client: Client, tables: Tables):
+def test_whoever_may_not_call_it_is_refused_and_changes_nothing(known: Known, client: Client):
     """Without a key, without its scope, and with the key of a context if the RPC knows no contexts."""
     rpc, scope = known.rpc, method_of(known.rpc.path).scope
-    before = _sums(tables, known)
+    before = known.before
     for case in cases(rpc, known.things):
         outcome = client.call(rpc, case, key="")
         assert (outcome.code, outcome.reason) == (grpc.StatusCode.UNAUTHENTICATED, "UNAUTHENTICATED")
@@ -177,7 +170,25 @@ def test_whoever_may_not_call_it_is_refused_and_changes_nothing(known: Known, cl
         if not rpc.options.context_key:
             outcome = client.call(rpc, case, key=known.key_of(CONTEXT))
             assert (outcome.reason, outcome.answers) == ("PERMISSION_DENIED", [])
-    assert _sums(tables, known) == before
+    assert known.sums() == before
+
+
+def test_row_level_security_alone_keeps_contexts_apart(known: Known, client: Client):
+    """Whichever context a statement names, it has the rows of the one that the call is about, and of no other.
+
+    Statements that look across contexts find which one is meant, by a task or an external id of the caller's own: so an
+    answer may name it.
+    """
+    if not ANOTHER_USER.is_of(known.rpc) or known.rpc.service.endswith(".Knowledge"):
+        return  # it is of no context
+    key = dataclasses.replace(known.key, scopes=USERS_SCOPES)
+    before = known.before
+    with blinded_of("context", str(uuid.uuid4())):
+        for theirs, _ in ANOTHER_USER.pairs(known.rpc, known.things, known.things):
+            answered = shown(client.call(known.rpc, theirs, key=key), known.things)
+            assert SECRET not in answered or known.rpc.name in LISTS, theirs
+    after = known.sums()
+    assert {table for table in before if after[table] != before[table]} <= ACROSS.get(known.rpc.name, set())
 
 
 def test_what_is_anothers_is_answered_as_what_never_was(
@@ -317,8 +328,3 @@ def _assert_names_no_more(known: Known, stranger: Stranger, client: Client, key:
     answered = client.call(known.rpc, second, key=key)
     assert SECRET not in shown(answered, known.things), stranger
     assert named(answered, known.things) <= named(Outcome(answers=[second]), known.things), stranger
-
-
-def _sums(tables: Tables, known: Known) -> dict[str, tuple[int, str]]:
-    """Return what tells whether a row of the owner changed, except what work in the background leaves."""
-    return {table: row for table, row in tables.sums_of(known.key.tenant_id).items() if table not in TRACES}
