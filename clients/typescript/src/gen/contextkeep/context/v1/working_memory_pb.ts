@@ -2398,7 +2398,8 @@ export const WorkingMemory: GenService<{
    * if it were complete, so there it goes ahead of the cancel.
    *
    * Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
-   * RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), UNAVAILABLE (metadata
+   * RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), ABORTED (other uploads of
+   * the same content were faster each time; again), UNAVAILABLE (metadata
    * `dependency`), STORAGE_FULL.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.UploadBlob
