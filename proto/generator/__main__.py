@@ -63,9 +63,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     protos = model.load()
     yield CALLS_PAGE, calls_page.page(protos)
     yield from python_values.files(protos)
-    for name, content in typescript_values.files(protos):
+    for name, content in (*typescript_values.files(protos), *typescript_calls.files(protos)):
         yield TYPESCRIPT_VALUES / name, content
-    yield TYPESCRIPT_VALUES / "calls.ts", typescript_calls.text(protos)
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()

@@ -8,64 +8,62 @@ the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 
 from model import Field, Message, Model, Rpc
 from typescript_table import CALLS, Call
-from typescript_values import INTS64, TIMESTAMP, TYPES, Writer, camel, enum_texts, method_name, reached
+from typescript_values import INTS64, LINE, TIMESTAMP, TYPES, Writer, camel, enum_texts, method_name, reached
 
-_LINE = 120
 _NODES = ("node_id", "entity_node_id")
 
 
-def text(model: Model) -> str:
-    """Return the file."""
-    return _Calls(model, reached(model)).text()
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """A field of a request, or of a message that is flat in it."""
-
-    field: Field
-    path: str  # in the request: "agent.display_name"
+def files(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the name and the content of the file of each service."""
+    values = reached(model)
+    yield "calls.ts", _Calls(model, values).text()
+    yield "entity-calls.ts", _EntityCalls(model, values).text()
 
 
 class _Calls(Writer):
+    """The calls of the Context Service, which looks external ids up itself."""
+
+    service = "Context Service"
+    package = "contextkeep.context."
+    name, parent, module = "GeneratedCalls", "AppClient", "../context/app.js"
+
     def text(self) -> str:
         """Return the file."""
-        rpcs = [rpc for rpc in self.model.rpcs if rpc.name in CALLS and rpc.service.startswith("contextkeep.context.")]
+        rpcs = [rpc for rpc in self.model.rpcs if rpc.service.startswith(self.package) and _key(rpc) in CALLS]
         body = [line for rpc in rpcs for line in self._options_type(rpc)]
-        body += ["", "/** The calls of the Context Service that are one method each. */"]
-        body.append("export abstract class GeneratedCalls extends AppClient {")
+        body += ["", f"/** The calls of the {self.service} that are one method each. */"]
+        body.append(f"export abstract class {self.name} extends {self.parent} {{")
         methods = [[*self._method(rpc)] for rpc in rpcs]
         body += [line for number, method in enumerate(methods) for line in ([""] if number else []) + method]
-        self.imports("../context/app.js", "AppClient")
+        self.imports(self.module, self.parent)
         return self.file("the protos", [*body, "}"])
 
     def _options_type(self, rpc: Rpc) -> Iterator[str]:
-        call = CALLS[rpc.name]
+        call = _call(rpc)
         if not call.options:
             return
         yield ""
         yield f"/** Options of `{method_name(rpc.name)}`. */"
         yield f"export interface {call.options} {{"
         for one in self._options(rpc):
-            yield from self.comment(one.field.comment, "  ")
-            yield f"  {self._name(one.field, call)}?: {self._type(one.field, call)};"
+            yield from self.comment(one.comment, "  ")
+            yield f"  {self._name(one, call)}?: {self._type(one, call)};"
         yield "}"
 
     def _method(self, rpc: Rpc) -> Iterator[str]:
-        call = CALLS[rpc.name]
+        call = _call(rpc)
         yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc)]), "  ")
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
-        arguments = [f"{self._name(one.field, call)}: {self._type(one.field, call)}" for one in self._args(rpc)]
+        arguments = [f"{self._name(one, call)}: {self._type(one, call)}" for one in self._args(rpc)]
         arguments.append(f"options: {self._options_of(rpc)} = {{}}")
         (result, conversion) = self._answer(rpc, "page" if is_page else "answer")
         name = method_name(rpc.name)
         kind, promise = ("", f"Rows<{result}>") if is_page else ("async ", f"Promise<{result}>")
         line = f"  {kind}{name}({', '.join(arguments)}): {promise} {{"
-        if len(line) <= _LINE:
+        if len(line) <= LINE:
             yield line
         else:
             yield from (f"  {kind}{name}(", *(f"    {argument}," for argument in arguments), f"  ): {promise} {{")
@@ -73,13 +71,7 @@ class _Calls(Writer):
         yield from ("    const request = {", *request, "    };") if request else ("    const request = {};",)
         method = f"{self.stub_of_service(rpc)}.method.{name}"
         if is_page:
-            self.imports("../rows.js", "Rows", "pages")
-            yield "    return new Rows(() =>"
-            yield "      pages(async (pageToken) => {"
-            yield f"        const page = await this.call({method}, {{ ...request, pageToken }}, options);"
-            yield f"        return [{conversion}, page.nextPageToken];"
-            yield "      }),"
-            yield "    );"
+            yield from self._rows(rpc, method, conversion)
         elif result == "void":
             yield f"    await this.call({method}, request, options);"
         else:
@@ -87,31 +79,34 @@ class _Calls(Writer):
             yield f"    return {conversion};"
         yield "  }"
 
+    def _rows(self, _rpc: Rpc, method: str, conversion: str) -> Iterator[str]:
+        self.imports("../rows.js", "Rows", "pages")
+        yield "    return new Rows(() =>"
+        yield "      pages(async (pageToken) => {"
+        yield f"        const page = await this.call({method}, {{ ...request, pageToken }}, options);"
+        yield f"        return [{conversion}, page.nextPageToken];"
+        yield "      }),"
+        yield "    );"
+
     def _parameters(self, rpc: Rpc) -> Iterator[str]:
         """Yield the comments of arguments, and of options that have no type of their own."""
-        call = CALLS[rpc.name]
-        lines = [
-            f"@param {self._name(one.field, call)} {_joined(one.field.comment)}"
-            for one in self._args(rpc)
-            if one.field.comment
-        ]
+        call = _call(rpc)
+        lines = [f"@param {self._name(one, call)} {_joined(one.comment)}" for one in self._args(rpc) if one.comment]
         if not call.options:
             lines += [
-                f"@param options.{self._name(one.field, call)} {_joined(one.field.comment)}"
+                f"@param options.{self._name(one, call)} {_joined(one.comment)}"
                 for one in self._options(rpc)
-                if one.field.comment
+                if one.comment
             ]
         if lines:
             yield from ("", *lines)
 
     def _options_of(self, rpc: Rpc) -> str:
         """Return the type of the options of a call."""
-        call = CALLS[rpc.name]
+        call = _call(rpc)
         names = {field.name for field in rpc.request.fields}
         types = []
-        fields = "; ".join(
-            f"{self._name(one.field, call)}?: {self._type(one.field, call)}" for one in self._options(rpc)
-        )
+        fields = "; ".join(f"{self._name(one, call)}?: {self._type(one, call)}" for one in self._options(rpc))
         if call.options:
             types.append(call.options)
         elif fields:
@@ -127,22 +122,22 @@ class _Calls(Writer):
             types.append("CallOptions")
         return " & ".join(types)
 
-    def _inputs(self, message: Message, path: str, call: Call) -> Iterator[_Input]:
+    def _inputs(self, message: Message, call: Call) -> Iterator[Field]:
+        """Yield the fields of a request that are arguments or options."""
         for field in message.fields:
-            inner = f"{path}{field.name}"
             if field.name in call.flat:
-                yield from self._inputs(self.model.messages[field.type_name], f"{inner}.", call)
+                yield from self._inputs(self.model.messages[field.type_name], call)
             elif field.name not in ("request_id", "subject_user_id", "page_token", *self._node_lookup(message)):
-                yield _Input(field, inner)
+                yield field
 
-    def _args(self, rpc: Rpc) -> list[_Input]:
-        call = CALLS[rpc.name]
-        by_name = {one.field.name: one for one in self._inputs(rpc.request, "", call)}
+    def _args(self, rpc: Rpc) -> list[Field]:
+        call = _call(rpc)
+        by_name = {one.name: one for one in self._inputs(rpc.request, call)}
         return [by_name[name] for name in call.args]
 
-    def _options(self, rpc: Rpc) -> list[_Input]:
-        call = CALLS[rpc.name]
-        return [one for one in self._inputs(rpc.request, "", call) if one.field.name not in call.args]
+    def _options(self, rpc: Rpc) -> list[Field]:
+        call = _call(rpc)
+        return [one for one in self._inputs(rpc.request, call) if one.name not in call.args]
 
     @staticmethod
     def _node_lookup(message: Message) -> Set[str]:
@@ -151,7 +146,7 @@ class _Calls(Writer):
         return {"external_id", "graph_name"} if "external_id" in names and names & {*_NODES} else set()
 
     def _request(self, message: Message, path: str, rpc: Rpc, indent: str) -> Iterator[str]:
-        call = CALLS[rpc.name]
+        call = _call(rpc)
         lookup = self._node_lookup(message)
         for field in message.fields:
             name = camel(field.name)
@@ -164,6 +159,8 @@ class _Calls(Writer):
                 yield f"{indent}requestId: requestId(options),"
             elif field.name in lookup or field.name == "page_token":
                 continue
+            elif field.name in _NODES and not lookup:
+                yield from (f"{indent}{line}" for line in self._looked_up(field, rpc))
             else:
                 member = self._name(field, call)
                 source = member if field.name in call.args else f"options.{member}"
@@ -173,6 +170,9 @@ class _Calls(Writer):
                     continue
                 value = self._converted(field, source, f"{path}{field.name}", call)
                 yield f"{indent}{name}," if value == name else f"{indent}{name}: {value},"
+
+    def _looked_up(self, field: Field, _rpc: Rpc) -> Iterator[str]:
+        raise ValueError(f"{field.name} of a request takes no external id: write the method by hand")
 
     def _name(self, field: Field, call: Call) -> str:
         is_parsed = field.name.endswith("_json") and field.name not in call.exact
@@ -232,7 +232,7 @@ class _Calls(Writer):
         if response.full_name in self.values:
             return self.nested_type(response.full_name), f"{self.nested_function(response.full_name)}({source})"
         fields: Sequence[Field] = [field for field in response.fields if field.name != "next_page_token"]
-        if wanted := CALLS[rpc.name].answer:
+        if wanted := _call(rpc).answer:
             fields = [field for field in fields if field.name == wanted]
         if not fields:
             return "void", ""
@@ -242,6 +242,9 @@ class _Calls(Writer):
             )
         (field,) = fields
         member = f"{source}.{camel(field.name)}"
+        if field.type_name == TIMESTAMP:
+            self.imports("../times.js", "timeText")
+            return "string", f"timeText({member})"
         if not field.type_name:
             is_long = field.scalar in INTS64
             return TYPES.get(field.scalar, "number"), f"Number({member})" if is_long else member
@@ -254,3 +257,35 @@ class _Calls(Writer):
 
 def _joined(comment: str) -> str:
     return " ".join(comment.split())
+
+
+class _EntityCalls(_Calls):
+    """The calls of the Entity Service, where the client itself looks external ids up."""
+
+    service = "Entity Service"
+    package = "contextkeep.entity."
+    name, parent, module = "GeneratedEntityCalls", "NamedNodes", "../entity/names.js"
+
+    def _looked_up(self, field: Field, rpc: Rpc) -> Iterator[str]:
+        if not any(one.name == "page_token" for one in rpc.request.fields):
+            yield f"{camel(field.name)}: await this.nodeId({camel(field.name)}, options),"
+
+    def _rows(self, rpc: Rpc, method: str, conversion: str) -> Iterator[str]:
+        nodes = [field.name for field in rpc.request.fields if field.name in _NODES]
+        if not nodes:
+            yield from super()._rows(rpc, method, conversion)
+            return
+        self.imports("../rows.js", "type Rows")
+        name = camel(nodes[0])
+        yield f"    return this.rowsOf({name}, options, async (id, pageToken) => {{"
+        yield f"      const page = await this.call({method}, {{ ...request, {name}: id, pageToken }}, options);"
+        yield f"      return [{conversion}, page.nextPageToken];"
+        yield "    });"
+
+
+def _call(rpc: Rpc) -> Call:
+    return CALLS[_key(rpc)]
+
+
+def _key(rpc: Rpc) -> str:
+    return f"entity.{rpc.name}" if rpc.service.startswith("contextkeep.entity.") else rpc.name

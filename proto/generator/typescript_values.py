@@ -18,6 +18,7 @@ from contextkeep.errors import ContextKeepError, error_classes
 
 ERRORS = {error.reason: error.__name__ for error in error_classes() if error.__module__ == ContextKeepError.__module__}
 TIMESTAMP = "google.protobuf.Timestamp"
+LINE = 120
 INTS64 = frozenset({"int64", "uint64", "sint64", "fixed64", "sfixed64"})
 TYPES = {"string": "string", "bool": "boolean", "bytes": "Uint8Array"}  # all others are numbers
 
@@ -88,11 +89,15 @@ class Writer:
             kind = "" if is_needed else "type "
             path = proto.removesuffix(".proto")
             head.append(f'import {kind}* as {self._alias(proto)} from "../gen/{path}_pb.js";')
-        for module, names in sorted(self._imported.items()):
+        for module, imported in sorted(self._imported.items()):
+            names = {name for name in imported if name.removeprefix("type ") == name or name[5:] not in imported}
             are_types = all(name.startswith("type ") for name in names)
             bare = {name: name.removeprefix("type ") for name in names}
             ordered = [bare[name] if are_types else name for name in sorted(names, key=lambda name: bare[name])]
-            head.append(f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{module}";')
+            line = f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{module}";'
+            head.append(
+                line if len(line) <= LINE else line.replace("{ ", "{\n  ").replace(", ", ",\n  ").replace(" }", ",\n}")
+            )
         return "\n".join([*head, *body, ""])
 
     def nested_type(self, full_name: str) -> str:

@@ -4,13 +4,12 @@ import type { ClientOptions } from "./client.js";
 import { TraversalCalls } from "./entity/traversal.js";
 
 export type { Direction, EdgeInput } from "./entity/edges.js";
-export type { Embedding } from "./entity/embeddings.js";
-export type { Change, ChangePage, WrittenRow } from "./entity/graphs.js";
+export type { Change, ChangePage } from "./entity/graphs.js";
 export type { AppendedMessage, MessageInput } from "./entity/messages.js";
-export type { NodeIO, NodeInput } from "./entity/nodes.js";
-export type { Envelope, EnvelopeStatus, EnvelopeType } from "./entity/progress.js";
+export type { NodeInput } from "./entity/nodes.js";
+export type { EnvelopeStatus, EnvelopeType } from "./entity/progress.js";
 export type { SearchOptions } from "./entity/search.js";
-export type { ReachedBy, TraverseOptions, TraversedNode } from "./entity/traversal.js";
+export type { TraverseOptions } from "./entity/traversal.js";
 export type { VersionOptions, WriteOptions } from "./writes.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */

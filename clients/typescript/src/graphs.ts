@@ -2,6 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 
+import type { RowCount } from "./_gen/entity-graph.js";
 import type { CallOptions } from "./client.js";
 import * as pb from "./gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type ByteStream, type OnProgress, cut } from "./transfer.js";
@@ -11,13 +12,6 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const NONE: RowCount = { written: 0, existed: 0 };
 
-/** What became of the rows of a kind. */
-export interface RowCount {
-  written: number;
-  /** Were there before and are as they were. */
-  existed: number;
-}
-
 /** What `importGraph` came to. */
 export interface ImportedGraph {
   graphName: string;
@@ -26,19 +20,6 @@ export interface ImportedGraph {
   edges: RowCount;
   embeddings: RowCount;
   envelopes: RowCount;
-}
-
-/** A piece of an export. */
-export interface ExportPage {
-  /** Whole lines, about 1 MiB. */
-  lines: Uint8Array;
-  /** Goes on behind this piece. */
-  resumeToken: string;
-  /** How many rows of each kind are in this piece. */
-  nodes: number;
-  edges: number;
-  embeddings: number;
-  envelopes: number;
 }
 
 export interface ImportOptions extends Omit<CallOptions, "timeoutMs"> {
@@ -73,10 +54,6 @@ export function withImported(done: ImportedGraph, answer: pb.ImportGraphResponse
 
 function sum(count: RowCount, more: pb.RowCount | undefined): RowCount {
   return { written: count.written + Number(more?.written ?? 0), existed: count.existed + Number(more?.existed ?? 0) };
-}
-
-export function exportPage({ lines, resumeToken, nodes, edges, embeddings, envelopes }: pb.ExportGraphResponse): ExportPage {
-  return { lines, resumeToken, nodes, edges, embeddings, envelopes };
 }
 
 /** Cut a text of lines into segments of whole lines, as lists of chunks. */

@@ -41,7 +41,7 @@ export type * from "./entity.js";
 export { ContextKeepError } from "./error.js";
 export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
 export * from "./gen/errors.js";
-export type { ExportOptions, ExportPage, ImportOptions, ImportedGraph, RowCount } from "./graphs.js";
+export type { ExportOptions, ImportOptions, ImportedGraph } from "./graphs.js";
 export type {
   ChatHistory,
   MappingInput,

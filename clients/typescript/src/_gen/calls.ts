@@ -19,21 +19,103 @@ import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { type Task, taskOf } from "../tasks.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { type AdministrativeCall, type ApiKey, type BackgroundWork, type Caller, type CreatedKey, type Job, type Tenant, type Usage, administrativeCallOf, apiKeyOf, backgroundWorkOf, callerOf, createdKeyOf, jobOf, tenantOf, usageOf } from "./administration.js";
-import { type Agent, type AgentCallers, type AgentTemplate, type ProviderNames, agentOf, agentTemplateOf } from "./agents.js";
+import {
+  type AdministrativeCall,
+  type ApiKey,
+  type BackgroundWork,
+  type Caller,
+  type CreatedKey,
+  type Job,
+  type Tenant,
+  type Usage,
+  administrativeCallOf,
+  apiKeyOf,
+  backgroundWorkOf,
+  callerOf,
+  createdKeyOf,
+  jobOf,
+  tenantOf,
+  usageOf,
+} from "./administration.js";
+import {
+  type Agent,
+  type AgentCallers,
+  type AgentTemplate,
+  type ProviderNames,
+  agentOf,
+  agentTemplateOf,
+} from "./agents.js";
 import { type HistoryEvent, type Mapping, historyEventOf, mappingOf } from "./chat-history.js";
-import { type ComparedTests, type ContextProvider, type QueryPolicy, type SourceTest, comparedTestsOf, contextProviderOf, queryPolicyOf, sourceTestOf } from "./context-query.js";
-import { type Checkpoint, type CompressionProfile, type CostEstimate, type ExplainedPack, type FoldReceipt, type Learning, type Merged, type Original, type RolledBack, type Window, type WindowStats, checkpointOf, compressionProfileOf, costEstimateOf, explainedPackOf, foldReceiptOf, learningOf, mergedOf, originalOf, rolledBackOf, windowOf, windowStatsOf } from "./context-windows.js";
-import { type Context, type ContextHistory, type ContextKey, type Erasure, type ExternalId, type TaskHistory, contextHistoryOf, contextKeyOf, contextOf, erasureOf, taskHistoryOf } from "./contexts.js";
+import {
+  type ComparedTests,
+  type ContextProvider,
+  type QueryPolicy,
+  type SourceTest,
+  comparedTestsOf,
+  contextProviderOf,
+  queryPolicyOf,
+  sourceTestOf,
+} from "./context-query.js";
+import {
+  type Checkpoint,
+  type CompressionProfile,
+  type CostEstimate,
+  type ExplainedPack,
+  type FoldReceipt,
+  type Learning,
+  type Merged,
+  type Original,
+  type RolledBack,
+  type Window,
+  type WindowStats,
+  checkpointOf,
+  compressionProfileOf,
+  costEstimateOf,
+  explainedPackOf,
+  foldReceiptOf,
+  learningOf,
+  mergedOf,
+  originalOf,
+  rolledBackOf,
+  windowOf,
+  windowStatsOf,
+} from "./context-windows.js";
+import {
+  type Context,
+  type ContextHistory,
+  type ContextKey,
+  type Erasure,
+  type ExternalId,
+  type TaskHistory,
+  contextHistoryOf,
+  contextKeyOf,
+  contextOf,
+  erasureOf,
+  taskHistoryOf,
+} from "./contexts.js";
 import { type CompiledPage, type Definition, compiledPageOf, definitionOf } from "./definitions.js";
-import { type ErasurePlan, type Hold, type SubjectErasure, erasurePlanOf, holdOf, subjectErasureOf } from "./erasures.js";
+import {
+  type ErasurePlan,
+  type Hold,
+  type SubjectErasure,
+  erasurePlanOf,
+  holdOf,
+  subjectErasureOf,
+} from "./erasures.js";
 import { type BedrockBase, type Document, type KnowledgeBase, documentOf, knowledgeBaseOf } from "./knowledge-bases.js";
 import { type WikiPage, wikiPageOf } from "./knowledge.js";
 import { type McpServer, type McpTool, mcpServerOf, mcpToolOf } from "./mcp-servers.js";
 import { type ChatMessage, chatMessageOf } from "./message.js";
 import { type Specialist, specialistOf } from "./specialists.js";
 import { type Resource, type Tool, resourceOf, toolOf } from "./tools.js";
-import { type RecordAction, type Upload, type WMRecord, recordActionOf, uploadOf, wmRecordOf } from "./working-memory.js";
+import {
+  type RecordAction,
+  type Upload,
+  type WMRecord,
+  recordActionOf,
+  uploadOf,
+  wmRecordOf,
+} from "./working-memory.js";
 
 /** Options of `createKey`. */
 export interface KeyFields {

@@ -12,7 +12,7 @@ export type { CacheBreakpoint, Calibrated, Checkpoint, CompressionProfile, CostE
 export type { ChatMessage, ClaimedAuthor, Imported, Reasoning } from "./message.js";
 export type { CompileProgress, CompiledPage, Definition, Facet, FacetSource, RuleProblem, TriedDefinition } from "./definitions.js";
 export type { Consolidation, Experience, Memory, MemorySource, MergedMemories, PageSource, PageVersion, PromotedLesson, RecalledMemory, Reflection, WikiPage } from "./knowledge.js";
-export type { Edge, Node, OwnedNodes } from "./entity-graph.js";
+export type { Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
 export type { ErasurePlan, Hold, SubjectErasure } from "./erasures.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
 export type { RecentCalls, RecentMinute } from "./observing.js";

@@ -51,20 +51,6 @@ export abstract class EdgeCalls extends NodeCalls {
     return edgeOf((await this.call(graph.createEdge, request, edge)).edge!);
   }
 
-  /** @throws EdgeNotFound There is none, or it is another tenant's. */
-  async getEdge(edgeId: string, options: CallOptions = {}): Promise<Edge> {
-    return edgeOf((await this.call(graph.getEdge, { edgeId }, options)).edge!);
-  }
-
-  /** Return up to 1,000 edges, in the order asked for, and the ids that have none. */
-  async batchGetEdges(
-    edgeIds: string[],
-    options: CallOptions = {},
-  ): Promise<{ edges: Edge[]; missingIds: string[] }> {
-    const batch = await this.call(graph.batchGetEdges, { edgeIds }, options);
-    return { edges: batch.edges.map(edgeOf), missingIds: batch.missingIds };
-  }
-
   /** Change an edge's data by a JSON merge patch, or replace them, and return the edge. */
   async updateEdgeData(
     edgeId: string,

@@ -1,20 +1,18 @@
 /** Graphs: written at once, listed, imported and exported as a whole. */
 
+import { type ExportPage, type WrittenGraph, exportPageOf, writtenGraphOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import {
   type ExportOptions,
-  type ExportPage,
   type ImportOptions,
   type ImportedGraph,
-  exportPage,
   nothingImported,
   segmentMessages,
   segments,
   withImported,
 } from "../graphs.js";
 import { choice } from "../messages.js";
-import { Rows, pages } from "../rows.js";
 import { timeText } from "../times.js";
 import type { ByteStream } from "../transfer.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -24,16 +22,6 @@ import { type NodeInput, nodeInput } from "./nodes.js";
 const graph = pb.EntityGraph.method;
 
 const ON_EXISTING = { fail: pb.OnExisting.FAIL, skip: pb.OnExisting.SKIP };
-
-/** What became of one row of `writeGraph`. */
-export interface WrittenRow {
-  id: string;
-  createdAt: string;
-  /** Of a node; 0 for an edge. */
-  seq: number;
-  /** It was there before and is unchanged. */
-  existed: boolean;
-}
 
 /** What became of a node or an edge: what to read again, not what it was. */
 export interface Change {
@@ -72,7 +60,7 @@ export abstract class GraphCalls extends EdgeCalls {
    */
   async writeGraph(
     rows: { nodes?: NodeInput[]; edges?: EdgeInput[]; onExisting?: "fail" | "skip" } & WriteOptions,
-  ): Promise<{ nodes: WrittenRow[]; edges: WrittenRow[] }> {
+  ): Promise<WrittenGraph> {
     const written = await this.call(
       graph.writeGraph,
       {
@@ -83,48 +71,7 @@ export abstract class GraphCalls extends EdgeCalls {
       },
       rows,
     );
-    return { nodes: written.nodes.map(writtenRow), edges: written.edges.map(writtenRow) };
-  }
-
-  /** The graphs that have nodes, by name, with how much is in each. */
-  listGraphs(
-    options: { pageSize?: number } & CallOptions = {},
-  ): Rows<{ graphName: string; nodes: number; edges: number }> {
-    const { pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(graph.listGraphs, { pageSize, pageToken }, options);
-        const counts = page.graphs.map(({ graphName, nodes, edges }) => ({
-          graphName,
-          nodes: Number(nodes),
-          edges: Number(edges),
-        }));
-        return [counts, page.nextPageToken];
-      }),
-    );
-  }
-
-  /** The edge types of a graph by name, with how many edges there are of each. */
-  listEdgeTypes(
-    options: { graphName?: string; pageSize?: number } & CallOptions = {},
-  ): Rows<{ edgeType: string; edges: number }> {
-    const { graphName, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(graph.listEdgeTypes, { graphName, pageSize, pageToken }, options);
-        return [page.edgeTypes.map(({ edgeType, edges }) => ({ edgeType, edges: Number(edges) })), page.nextPageToken];
-      }),
-    );
-  }
-
-  /**
-   * Keep what changes from now on, and return the place from which `listChanges` tells it. Whoever reads all that it wants after
-   * this, and then lists from the place, misses nothing. A repeat returns the place that is reached by then. Needs the scope `admin`.
-   *
-   * @throws ChangesHeldUp A transaction that began before is open for too long.
-   */
-  async startChanges(options: CallOptions = {}): Promise<string> {
-    return (await this.call(graph.startChanges, {}, options)).place;
+    return writtenGraphOf(written);
   }
 
   /**
@@ -189,7 +136,7 @@ export abstract class GraphCalls extends EdgeCalls {
           resumeToken = page.resumeToken;
           attempts.succeeded();
           attempts = this.attempts(options, undefined);
-          yield exportPage(page);
+          yield exportPageOf(page);
         }
         return;
       } catch (error) {
@@ -197,11 +144,6 @@ export abstract class GraphCalls extends EdgeCalls {
       }
     }
   }
-}
-
-function writtenRow(message: pb.WrittenRow): WrittenRow {
-  const { id, existed, seq, createdAt } = message;
-  return { id, existed, seq: Number(seq), createdAt: timeText(createdAt) };
 }
 
 function change(message: pb.Change): Change {

@@ -1,9 +1,10 @@
 /** Timelines of nodes. */
 
+import { type Envelope, envelopeOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import { parseJson, toJson } from "../json.js";
-import { choice, enumText, fieldsOf } from "../messages.js";
+import { toJson } from "../json.js";
+import { choice, enumText } from "../messages.js";
 import type { NodeName } from "../names.js";
 import type { Rows } from "../rows.js";
 import { timeText } from "../times.js";
@@ -34,25 +35,6 @@ export type EnvelopeType = keyof typeof ENVELOPE_TYPES;
 
 /** How far the work is; empty: the envelope says nothing of that. */
 export type EnvelopeStatus = keyof typeof ENVELOPE_STATUSES;
-
-/** One entry of a timeline. */
-export interface Envelope {
-  /** Of a caller's list: the node that was called. */
-  nodeId: string;
-  /** The server's order of writing. */
-  seq: number;
-  /** An `EnvelopeType`; "unknown": this client is older than the service. */
-  type: string;
-  status: string;
-  /** "return" marks the result. */
-  subType: string;
-  message: string;
-  /** Undefined: there is none. */
-  value: unknown;
-  error: unknown;
-  createdAt: string;
-  createdBy: string;
-}
 
 /** An RPC is one method. */
 export abstract class ProgressCalls extends MessageCalls {
@@ -98,23 +80,9 @@ export abstract class ProgressCalls extends MessageCalls {
       return [page.envelopes.map(envelopeOf), page.nextPageToken];
     });
   }
-
-  /** Remove all envelopes of a node for good, and return how many. */
-  async clearProgress(node: NodeName, options: CallOptions = {}): Promise<number> {
-    const nodeId = await this.nodeId(node, options);
-    return Number((await this.call(graph.clearProgress, { nodeId }, options)).envelopesDeleted);
-  }
 }
 
-function envelopeOf(message: pb.Envelope): Envelope {
-  const { seq, type, status, valueJson, errorJson, createdAt, ...fields } = fieldsOf(message);
-  return {
-    ...fields,
-    seq: Number(seq),
-    type: enumText(pb.EnvelopeType, type),
-    status: status === pb.EnvelopeStatus.UNSPECIFIED ? "" : enumText(pb.EnvelopeStatus, status),
-    value: valueJson ? parseJson(valueJson) : undefined,
-    error: errorJson ? parseJson(errorJson) : undefined,
-    createdAt: timeText(createdAt),
-  };
+/** Return the status of an envelope; empty if it has none. */
+export function envelopeStatusOf({ status }: pb.Envelope): string {
+  return status === pb.EnvelopeStatus.UNSPECIFIED ? "" : enumText(pb.EnvelopeStatus, status);
 }

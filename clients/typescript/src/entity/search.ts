@@ -8,7 +8,7 @@ import { choice } from "../messages.js";
 import type { NodeName } from "../names.js";
 import type { Rows } from "../rows.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
-import { EmbeddingCalls } from "./embeddings.js";
+import { ProgressCalls } from "./progress.js";
 
 const graph = pb.EntityGraph.method;
 
@@ -27,7 +27,7 @@ export interface SearchOptions extends CallOptions {
 }
 
 /** An RPC is one method. */
-export abstract class SearchCalls extends EmbeddingCalls {
+export abstract class SearchCalls extends ProgressCalls {
   /** The nodes of which all that is said holds, by time or in another order. */
   searchNodes(
     options: SearchOptions & { orderBy?: string; descending?: boolean; pageSize?: number } = {},

@@ -1,38 +1,16 @@
 /** Walks. */
 
-import { type Node, nodeOf } from "../_gen/entity-graph.js";
+import { type Node, type TraversedNode, traversedNodeOf } from "../_gen/entity-graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import { type JsonObject, parseObject } from "../json.js";
 import { choice, whole } from "../messages.js";
 import type { NodeName } from "../names.js";
 import { Rows } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
-import { type NodeIO, ioOf } from "./nodes.js";
 import { SearchCalls } from "./search.js";
 
 const graph = pb.EntityGraph.method;
-
-/** The edge by which a walk came to a node. */
-export interface ReachedBy {
-  edgeId: string;
-  edgeType: string;
-  /** The node at the near end. */
-  nodeId: string;
-  data: JsonObject;
-}
-
-/** A node, and how a walk came to it. */
-export interface TraversedNode {
-  node: Node;
-  /** 0 for a start node. */
-  depth: number;
-  /** Undefined for a start node. */
-  reachedBy: ReachedBy | undefined;
-  /** With `includeIO`, where either side was ever set. */
-  io: NodeIO | undefined;
-}
 
 export interface TraverseOptions extends CallOptions {
   /** Else all. */
@@ -92,19 +70,4 @@ export abstract class TraversalCalls extends SearchCalls {
       for await (const answer of answers) yield* answer.nodes.map(traversedNodeOf);
     }.bind(this));
   }
-}
-
-function traversedNodeOf(message: pb.TraversedNode): TraversedNode {
-  const { node, depth, reachedBy, io } = message;
-  return {
-    node: nodeOf(node!),
-    depth,
-    reachedBy: reachedBy && {
-      edgeId: reachedBy.edgeId,
-      edgeType: reachedBy.edgeType,
-      nodeId: reachedBy.nodeId,
-      data: parseObject(reachedBy.dataJson),
-    },
-    io: io && ioOf(io),
-  };
 }
