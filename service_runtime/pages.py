@@ -129,6 +129,20 @@ def decode_id(query: Sequence[object], token: str) -> UUID | None:
         raise InvalidPageToken("page_token is malformed", field="page_token") from None
 
 
+def decode_number(
+    query: Sequence[object], token: str, *, number_min: int = 0, number_max: int = 2**63 - 1
+) -> int | None:
+    """Return the key in `token` of a query whose keys are one number, or None for an empty token; see `decode_token`.
+
+    Raises:
+        InvalidPageToken: it is malformed, belongs to another query, or its number is out of range.
+    """
+    key = decode_token(query, token, parts=1)
+    if key and not (type(key[0]) is int and number_min <= key[0] <= number_max):
+        raise InvalidPageToken("page_token is malformed", field="page_token")
+    return key[0] if key else None
+
+
 def decode_texts(query: Sequence[object], token: str, *, parts: int) -> list[str]:
     """Return the key in `token` of a query whose keys are texts; empty ones for the first page; see `decode_token`.
 

@@ -377,10 +377,8 @@ class Messaging:
                 raise InvalidArgument(f"{name} is negative", field=name)
         query = ("ListMessages", principal.tenant_id, context_id, seq_from, seq_to, newest_first)
         low, high = max(seq_from, 1), seq_to or SEQ_MAX
-        if key := pages.decode_token(query, page.token, parts=1):
-            if type(key[0]) is not int or not 0 < key[0] <= SEQ_MAX:
-                raise InvalidPageToken("page_token is malformed", field="page_token")
-            low, high = (low, key[0] - 1) if newest_first else (key[0] + 1, high)
+        if seq := pages.decode_number(query, page.token, number_min=1):
+            low, high = (low, seq - 1) if newest_first else (seq + 1, high)
         count = pages.page_size(page.size)
         found = await self._log.page(
             context_id, principal=principal, seq_from=low, seq_to=high, count=count, newest_first=newest_first

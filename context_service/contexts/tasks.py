@@ -17,7 +17,6 @@ from context_service.contexts.task_rows import TASKS_MAX, TaskRows
 from contextkeep.errors import (
     ContextClosed,
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
     TaskEnded,
     TaskNotFound,
@@ -198,12 +197,11 @@ class Tasks:
             InvalidArgument, InvalidPageToken: see the contract.
         """
         query = ("ListTasks", principal.tenant_id, context_id, sorted(state.value for state in states))
-        key = pages.decode_token(query, page.token, parts=1)
         found = await self._rows.page(
             context_id,
             principal=principal,
             states=states,
-            before=_id_of(key[0]) if key else None,
+            before=pages.decode_id(query, page.token),
             count=pages.page_size(page.size),
         )
         if found is None:
@@ -330,10 +328,3 @@ def _too_many() -> LimitExceeded:
 
 def _ended(task: Task) -> TaskEnded:
     return TaskEnded("the task has ended", task_id=task.task_id, state=task.state.value)
-
-
-def _id_of(key: object) -> UUID:
-    try:
-        return UUID(str(key))
-    except ValueError:
-        raise InvalidPageToken("page_token is none of this list", field="page_token") from None

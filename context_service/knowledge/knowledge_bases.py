@@ -28,7 +28,6 @@ from context_service.knowledge.knowledge_base import (
 from contextkeep.errors import (
     DocumentNotFound,
     InvalidArgument,
-    InvalidPageToken,
     KnowledgeBaseNotFound,
     PermissionDenied,
     RecordNotFound,
@@ -182,10 +181,7 @@ class KnowledgeBases:
         """
         base = await self.get(name, principal=principal)
         query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(one.value for one in states))
-        key = pages.decode_token(query, page.token, parts=1)
-        before = key[0] if key else _SEQ_MAX
-        if type(before) is not int or not 0 < before <= _SEQ_MAX:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
+        before = pages.decode_number(query, page.token, number_min=1) or _SEQ_MAX
         count = pages.page_size(page.size)
         found = await self._documents.page(principal, base, states, before=before, count=count + 1)
         found, token = pages.cut(query, found, count, key=lambda placed: (placed[0],))

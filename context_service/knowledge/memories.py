@@ -12,12 +12,12 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.knowledge.checks import check_filter, check_memory
-from context_service.knowledge.memory_rows import SEQ_MAX, Kept, MemoryRows, scope_of
+from context_service.knowledge.memory_rows import Kept, MemoryRows, scope_of
 from context_service.knowledge.memory_texts import pieces_of, placed, statement_of
 from context_service.knowledge.model import Memory, MemoryFilter, MemoryInput, MemoryKind
 from context_service.retrieval.passages import Audience, Passages
 from context_service.retrieval.pieces import Piece
-from contextkeep.errors import InvalidArgument, InvalidPageToken, MemoryNotFound, VersionConflict
+from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_stored
@@ -162,12 +162,9 @@ class Memories:
             *("ListMemories", principal.tenant_id, principal.user_id, said, which.key, which.holding_only),
             *(which.happened_from, which.happened_to),
         )
-        key = pages.decode_token(query, page.token, parts=1)
-        if key and not (type(key[0]) is int and 0 <= key[0] <= SEQ_MAX):
-            raise InvalidPageToken("page_token is malformed", field="page_token")
+        before = pages.decode_number(query, page.token)
         count = pages.page_size(page.size)
         door = self._database.of(principal)
-        before = key[0] if key else None
         found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 

@@ -192,10 +192,7 @@ class Pages:
             name.app_id,
             name.agent_bundle_id,
         )
-        key = pages.decode_token(query, page.token, parts=1)
-        before = key[0] if key else 0
-        if type(before) is not int or not 0 <= before <= VERSION_MAX:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
+        before = pages.decode_number(query, page.token, number_max=VERSION_MAX) or 0
         count = pages.page_size(page.size)
         page_id, found = await self._rows.versions(name, before=before, count=count + 1, principal=principal)
         if page_id is None and not before:

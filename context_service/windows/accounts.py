@@ -12,7 +12,7 @@ from context_service.windows.patches import SAID
 from context_service.windows.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.windows.view_rows import PIN, Held, Receipt, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
-from contextkeep.errors import InvalidArgument, InvalidPageToken
+from contextkeep.errors import InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -90,7 +90,7 @@ class Accounts:
         window = await self._rows.find(window_id, principal=principal)
         query = ("GetLineage", principal.tenant_id, window_id)
         count = pages.page_size(page.size)
-        before = _number_in(query, page) if page.token else None
+        before = pages.decode_number(query, page.token)
         found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
         return pages.cut(query, found, count, key=lambda receipt: (receipt.epoch,))
 
@@ -121,7 +121,8 @@ class Accounts:
         window = await self._rows.find(window_id, principal=principal)
         wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
         query = ("GetState", principal.tenant_id, window_id, *sorted(wanted))
-        behind, count = _number_in(query, page), pages.page_size(page.size)
+        number, count = pages.decode_number(query, page.token), pages.page_size(page.size)
+        behind = -1 if number is None else number
         held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
         following = [one for one in held if one.entry.section in wanted and one.number > behind]
         held = _first(following, count)
@@ -169,13 +170,3 @@ def _first(held: Sequence[Held], count: int) -> list[Held]:
             break
         found.append(one)
     return found
-
-
-def _number_in(query: Sequence[object], page: pages.PageRequest) -> int:
-    """Return the number of the last row of the page before; -1: there was none."""
-    key = pages.decode_token(query, page.token, parts=1)
-    if key is None:
-        return -1
-    if not isinstance(key[0], int):
-        raise InvalidPageToken("page_token is malformed", field="page_token")
-    return key[0]

@@ -28,7 +28,6 @@ from contextkeep.errors import (
     Aborted,
     CheckpointNotFound,
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
     LogMoved,
     WindowClosed,
@@ -159,13 +158,8 @@ class Checkpoints:
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         query = ("ListCheckpoints", principal.tenant_id, window_id)
-        key = pages.decode_token(query, page.token, parts=1)
+        before = pages.decode_number(query, page.token)
         count = pages.page_size(page.size)
-        before = None
-        if key is not None:
-            if not isinstance(key[0], int):
-                raise InvalidPageToken("page_token is malformed", field="page_token")
-            before = key[0]
         found = await self._checkpoints.page(window, principal=principal, before=before, count=count + 1)
         return pages.cut(query, found, count, key=lambda checkpoint: (checkpoint.number,))
 

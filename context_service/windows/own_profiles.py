@@ -23,7 +23,7 @@ from context_service.contexts.order import Order
 from context_service.windows.learned import applied
 from context_service.windows.profile_rows import ProfileRows, StoredProfile
 from context_service.windows.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
-from contextkeep.errors import InvalidArgument, InvalidPageToken
+from contextkeep.errors import InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_size, check_stored, check_text
@@ -111,19 +111,16 @@ class OwnProfiles:
         if name:
             check_name(name)
         query = ("ListProfiles", principal.tenant_id, name, with_text)
-        key = pages.decode_token(query, page.token, parts=1)
         count = pages.page_size(page.size)
         count = min(count, TEXTS_AT_ONCE) if with_text else count
         found: list[StoredProfile]
         if name:
-            before = key[0] if key else 0
-            if not isinstance(before, int):
-                raise InvalidPageToken("page_token is malformed", field="page_token")
+            before = pages.decode_number(query, page.token) or 0
             found = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
             if name in profile_names() and len(found) <= count:  # what was learned of it, and itself
                 found.append(_shipped(name, with_text=with_text))
         else:
-            after = str(key[0]) if key else ""
+            (after,) = pages.decode_texts(query, page.token, parts=1)
             found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
             found += [_shipped(one, with_text=with_text) for one in profile_names() if one > after]
             found.sort(key=lambda one: one.name)

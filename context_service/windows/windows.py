@@ -21,7 +21,6 @@ from context_service.windows.window_rows import Window, WindowInput, WindowRows,
 from contextkeep.errors import (
     ContextClosed,
     InvalidArgument,
-    InvalidPageToken,
     LimitExceeded,
 )
 from service_runtime import pages
@@ -190,9 +189,9 @@ class Windows:
         if not await self._log.read(context_id, principal=principal):
             raise not_found(context_id)
         query = ("ListWindows", principal.tenant_id, context_id)
-        key = pages.decode_token(query, page.token, parts=1)
+        before = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
-        found = await self._rows.page(context_id, principal=principal, before=_before(key), count=count + 1)
+        found = await self._rows.page(context_id, principal=principal, before=before, count=count + 1)
         return pages.cut(query, found, count, key=lambda window: (window.window_id,))
 
     async def close(self, window_id: UUID, *, principal: Principal, request: Request | None) -> Window:
@@ -212,10 +211,3 @@ class Windows:
 
         write = self._requests.once(request, work, about_id=context_id)
         return await self._log.of(principal, context_id).transaction(write)
-
-
-def _before(key: Sequence[object] | None) -> UUID | None:
-    try:
-        return UUID(str(key[0])) if key else None
-    except ValueError:
-        raise InvalidPageToken("page_token is malformed", field="page_token") from None

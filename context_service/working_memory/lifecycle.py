@@ -13,12 +13,9 @@ from context_service.working_memory.record import Record
 from context_service.working_memory.record_reader import RecordName, record_has_no_blob
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges
-from contextkeep.errors import InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-
-_SEQ_MAX = 2**63 - 1
 
 
 class LifeCycle:
@@ -81,13 +78,10 @@ class LifeCycle:
             InvalidPageToken: the token is of another list.
         """
         query = ("ListWMRecordActions", principal.tenant_id, record_id)
-        key = pages.decode_token(query, page.token, parts=1)
-        behind_seq = key[0] if key else 0
-        if type(behind_seq) is not int or not 0 <= behind_seq <= _SEQ_MAX:
-            raise InvalidPageToken("page_token is malformed", field="page_token")
+        behind_seq = pages.decode_number(query, page.token)
         size = pages.page_size(page.size)
-        found = await self._log.page(principal, record_id, behind_seq=behind_seq, count_max=size + 1)
-        if not found and key is None:
+        found = await self._log.page(principal, record_id, behind_seq=behind_seq or 0, count_max=size + 1)
+        if not found and behind_seq is None:
             raise RecordName(record_id=record_id).not_found()
         return pages.cut(query, found, size, key=lambda action: (action.seq,))
 

@@ -14,7 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, fitting, page_size
+from service_runtime.pages import (
+    PAGE_BYTES_MAX,
+    cut,
+    decode_id,
+    decode_number,
+    decode_texts,
+    decode_token,
+    encode_token,
+    fitting,
+    page_size,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,34 @@ def test_any_text_is_refused_without_another_error(token: str):
         return
     with pytest.raises(InvalidPageToken):
         decode_token(QUERY, token, parts=2)
+
+
+@pytest.mark.parametrize("key", ["1", -1, 2**63, 1.0, True, None, [1]])
+def test_a_forged_key_is_no_number(key: object):
+    """Postgres would refuse it as a number of a row, or compare another one."""
+    with pytest.raises(InvalidPageToken):
+        decode_number(QUERY, encode_token(QUERY, (key,)))
+
+
+@pytest.mark.parametrize("key", [1, "a\0b", None, ["a"]])
+def test_a_forged_key_is_no_text(key: object):
+    with pytest.raises(InvalidPageToken):
+        decode_texts(QUERY, encode_token(QUERY, ("a", key)), parts=2)
+
+
+@pytest.mark.parametrize("key", [1, "a", None, ["a"]])
+def test_a_forged_key_is_no_id(key: object):
+    with pytest.raises(InvalidPageToken):
+        decode_id(QUERY, encode_token(QUERY, (key,)))
+
+
+def test_pages_of_a_list_give_each_row_once():
+    listed, token = [], ""
+    while not listed or token:
+        after = decode_number(QUERY, token) or 0
+        rows, token = cut(QUERY, range(after + 1, min(after + 4, 8)), 2, key=lambda row: (row,))
+        listed.append(rows)
+    assert listed == [[1, 2], [3, 4], [5, 6], [7]]
 
 
 @pytest.mark.parametrize(("requested", "given_size"), [(0, 100), (1, 1), (1000, 1000), (5000, 1000)])
