@@ -18,6 +18,8 @@ class Entry:
     # of a repeated message. A field that is here has no attribute of its own name.
     fields: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, str] = field(default_factory=dict)  # types of attributes that another part of the answer has
+    # The value as a text, with attributes in braces: "{section} {ref or source}". Empty: its base says it, or its repr.
+    shows: str = ""
     is_input: bool = False  # requests have it, too, so that it has `to_proto`
 
 
@@ -79,7 +81,7 @@ VALUES: Mapping[str, Entry] = {
     # administration
     "GetCallerResponse": Entry(name="Caller"),
     "ApiKey": Entry(),
-    "CreateKeyResponse": Entry(name="CreatedKey", hidden="key"),
+    "CreateKeyResponse": Entry(shows="a key that begins with {prefix}", name="CreatedKey", hidden="key"),
     "AdministrativeCall": Entry(always="called_at"),
     "TenantLimits": Entry(),
     "GetUsageResponse": Entry(name="Usage", always="limits"),
@@ -101,10 +103,10 @@ VALUES: Mapping[str, Entry] = {
     "NodeTrial": Entry(),
     # context_query
     "HitSource": Entry(),
-    "QueryHit": Entry(),
+    "QueryHit": Entry(shows="[{rank}] {title}: {snippet}"),
     "ProviderStatus": Entry(),
     "ExplainedHit": Entry(),
-    "ExpandedRef": Entry(),
+    "ExpandedRef": Entry(shows="{text}"),
     "QueryContextResponse": Entry(
         name="QueriedContext",
         without="asked",
@@ -153,8 +155,8 @@ VALUES: Mapping[str, Entry] = {
         },
     ),
     "PackPart": Entry(),
-    "StateChange": Entry(),
-    "FoldReceipt": Entry(),
+    "StateChange": Entry(shows="{section} {ref}"),
+    "FoldReceipt": Entry(shows="epoch {epoch}: {tokens_before} to {tokens_after} tokens, {reason}"),
     "Checkpoint": Entry(always="created_at"),
     "RollbackResponse": Entry(name="RolledBack", always="receipt"),
     "MergeWindowResponse": Entry(name="Merged"),
@@ -168,18 +170,18 @@ VALUES: Mapping[str, Entry] = {
         name="WindowStats", always="tokens_by_zone predicted usage", fields={"breaks": "breaks{reason: count}"}
     ),
     "ExpandResponse": Entry(name="Original"),
-    "WindowHit": Entry(always="item"),
+    "WindowHit": Entry(shows="{item}", always="item"),
     "ExplainPackResponse": Entry(name="ExplainedPack", always="tokens_by_zone"),
-    "StateEntry": Entry(always="created_at"),
+    "StateEntry": Entry(shows="{section}: {text} ({ref or source})", always="created_at"),
     "WatchWindowResponse": Entry(name="WindowEvent"),
     # contexts
     "UnreadRecord": Entry(),
     "ContextIndex": Entry(),
     "Context": Entry(always=_CHANGED),
-    "RecalledItem": Entry(always="said_at"),
+    "RecalledItem": Entry(shows="[{ref}] {role}: {text}", always="said_at"),
     "ByMeaning": Entry(),
-    "Recalled": Entry(always="by_meaning"),
-    "LeftOutMessage": Entry(),
+    "Recalled": Entry(shows="{prompt_text}", always="by_meaning"),
+    "LeftOutMessage": Entry(shows="of node {node_id}: {reason} ({detail})"),
     "SyncHistoryResponse": Entry(name="SyncedHistory"),
     "IssueContextKeyResponse": Entry(name="ContextKey", always="expires_at", hidden="key"),
     "Erasure": Entry(always="created_at"),
@@ -187,7 +189,9 @@ VALUES: Mapping[str, Entry] = {
         always=f"{_CHANGED} status_at",
         fields={"state": "status.state", "status_message": "status.message", "status_at": "status.time"},
     ),
-    "Artifact": Entry(always=_CHANGED, more={"redacted_parts": "tuple[int, ...]"}),
+    "Artifact": Entry(
+        shows="{name or artifact_id} (version {version})", always=_CHANGED, more={"redacted_parts": "tuple[int, ...]"}
+    ),
     "RetractedMessages": Entry(),
     "WatchContextResponse": Entry(name="ContextEvent"),
     # definitions
@@ -205,9 +209,9 @@ VALUES: Mapping[str, Entry] = {
     # knowledge
     "MemorySource": Entry(is_input=True),
     "MemoryExperience": Entry(name="Experience", is_input=True),
-    "Memory": Entry(),
-    "RecalledMemory": Entry(always="memory"),
-    "ReflectMemoriesResponse": Entry(name="Reflection"),
+    "Memory": Entry(shows="{text}"),
+    "RecalledMemory": Entry(shows="{memory.text}", always="memory"),
+    "ReflectMemoriesResponse": Entry(shows="{statement}", name="Reflection"),
     "PromotedLesson": Entry(name="Lesson"),
     "ConsolidateMemoriesResponse": Entry(name="Consolidation", fields={"merged": "merged{memory_id: merged_ids}"}),
     "PageSource": Entry(is_input=True),
@@ -237,16 +241,16 @@ VALUES: Mapping[str, Entry] = {
     # working_memory
     "WMRecord": Entry(name="Record", always=_CHANGED),
     "WMRecordAction": Entry(name="RecordAction", always="created_at"),
-    "SearchHit": Entry(always="record"),
+    "SearchHit": Entry(shows="{score:.3f} {record}", always="record"),
     "BlobEntry": Entry(always="created_at"),
-    "CreateDownloadUrlResponse": Entry(name="DownloadUrl", always="expires_at record"),
+    "CreateDownloadUrlResponse": Entry(shows="{url}", name="DownloadUrl", always="expires_at record"),
     "Upload": Entry(fields={"id": "upload_id"}),
     "ManifestGroup": Entry(),
     "ManifestEntity": Entry(),
     # entity_graph
     "Node": Entry(always="created_at modified_at"),
     "GetNodeIOResponse": Entry(name="NodeIO"),
-    "Edge": Entry(always="created_at"),
+    "Edge": Entry(shows="{from_node_id} -{edge_type}-> {to_node_id}", always="created_at"),
     "Envelope": Entry(always="created_at"),
     "Owned": Entry(name="OwnedNodes"),
 }

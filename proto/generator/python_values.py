@@ -17,6 +17,7 @@ The code is written out instead of looked up at run time, because answers are co
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,9 @@ class _Writer:
         for one in texts:
             if one.name.removesuffix("_json") not in (defined or ()):
                 lines += self._parsed(one)
+        if entry.shows:
+            text = re.sub(r"({| or )(\w)", r"\1self.\2", entry.shows)
+            lines += ["", "    def __str__(self) -> str:", f'        return f"{text}"']
         lines += ["", "    @classmethod", f"    def from_proto(cls, message: pb.{message.name}) -> {name}:"]
         lines += ['        """Return the value of a message."""', "        return cls("]
         lines += [*(f"            {one.name}={one.source}," for one in attributes if one.source), "        )"]

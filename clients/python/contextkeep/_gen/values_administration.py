@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import CreatedKeyBase
 
 JobKind = Literal[
     "sweep",
@@ -175,13 +174,16 @@ class AdministrativeCall(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class CreatedKey(CreatedKeyBase):
+class CreatedKey(Value):
     """A key that was made. It is never shown again."""
 
     # Shown once.
     key: str = field(default="", repr=False)
     # How it begins.
     prefix: str = ""
+
+    def __str__(self) -> str:
+        return f"a key that begins with {self.prefix}"
 
     @classmethod
     def from_proto(cls, message: pb.CreateKeyResponse) -> CreatedKey:

@@ -11,15 +11,7 @@ from contextkeep._gen.values_contexts import RecalledItem
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import CheckpointBase
-from contextkeep.values.bases import CompressionProfileBase
-from contextkeep.values.bases import FoldReceiptBase
-from contextkeep.values.bases import OriginalBase
-from contextkeep.values.bases import PackBase
-from contextkeep.values.bases import StateChangeBase
-from contextkeep.values.bases import StateEntryBase
-from contextkeep.values.bases import WindowBase
-from contextkeep.values.bases import WindowHitBase
+from contextkeep.values.bases import CheckpointBase, CompressionProfileBase, OriginalBase, PackBase, WindowBase
 from contextkeep.values.conversions import tokens_by_zone
 from contextkeep.values.messages import ChatMessage
 
@@ -61,7 +53,7 @@ class PackPart(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class StateChange(StateChangeBase):
+class StateChange(Value):
     """An entry that came into the state as a model reads it, or left it.
 
     What it says is where it was said, and goes with that.
@@ -71,6 +63,9 @@ class StateChange(StateChangeBase):
     section: str = ""
     # Expand takes it and returns the entry's text.
     ref: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.section} {self.ref}"
 
     @classmethod
     def from_proto(cls, message: pb.StateChange) -> StateChange:
@@ -82,7 +77,7 @@ class StateChange(StateChangeBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FoldReceipt(FoldReceiptBase):
+class FoldReceipt(Value):
     """The account of a break of the prefix."""
 
     # Since it.
@@ -137,6 +132,9 @@ class FoldReceipt(FoldReceiptBase):
     left_out_refs: tuple[str, ...] = ()
     left_out_step_count: int = 0
 
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}: {self.tokens_before} to {self.tokens_after} tokens, {self.reason}"
+
     @classmethod
     def from_proto(cls, message: pb.FoldReceipt) -> FoldReceipt:
         """Return the value of a message."""
@@ -170,7 +168,7 @@ class FoldReceipt(FoldReceiptBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class StateEntry(StateEntryBase):
+class StateEntry(Value):
     """A statement of the state."""
 
     # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"; and
@@ -198,6 +196,9 @@ class StateEntry(StateEntryBase):
     failure_count: int = 0
     # The newest step that has it.
     last_step: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.section}: {self.text} ({self.ref or self.source})"
 
     @classmethod
     def from_proto(cls, message: pb.StateEntry) -> StateEntry:
@@ -836,7 +837,7 @@ class Original(OriginalBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WindowHit(WindowHitBase):
+class WindowHit(Value):
     """A passage of a window's log, with its steps. 0: the window has not read it."""
 
     item: RecalledItem
@@ -845,6 +846,9 @@ class WindowHit(WindowHitBase):
     step_to: int = 0
     # Whether the window shows its step: "verbatim", "masked", "segments" or "digests"; empty: it has not read it.
     zone: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.item}"
 
     @classmethod
     def from_proto(cls, message: pb.WindowHit) -> WindowHit:

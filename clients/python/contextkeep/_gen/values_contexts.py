@@ -10,14 +10,10 @@ from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.inputs import ExternalId
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import ArtifactBase
 from contextkeep.values.bases import ContextBase
 from contextkeep.values.bases import ContextIndexBase
 from contextkeep.values.bases import ContextKeyBase
 from contextkeep.values.bases import ErasureBase
-from contextkeep.values.bases import LeftOutMessageBase
-from contextkeep.values.bases import RecalledBase
-from contextkeep.values.bases import RecalledItemBase
 from contextkeep.values.bases import TaskBase
 from contextkeep.values.bases import UnreadRecordBase
 from contextkeep.values.conversions import external_id
@@ -113,7 +109,7 @@ class Task(TaskBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Artifact(ArtifactBase):
+class Artifact(Value):
     """A version of what a task made."""
 
     # The sender's, unique in its task.
@@ -146,6 +142,9 @@ class Artifact(ArtifactBase):
     def metadata(self) -> dict[str, Any]:
         """Return `metadata_json`, parsed."""
         return self._kept_object("_metadata", self.metadata_json)
+
+    def __str__(self) -> str:
+        return f"{self.name or self.artifact_id} (version {self.version})"
 
     @classmethod
     def from_proto(cls, message: pb.Artifact) -> Artifact:
@@ -421,7 +420,7 @@ class Erasure(ErasureBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RecalledItem(RecalledItemBase):
+class RecalledItem(Value):
     """A passage that was recalled or found."""
 
     # Names the passage in its context: "m12.0" is the first of the message with `seq` 12, "a3.0" the first of an
@@ -446,6 +445,9 @@ class RecalledItem(RecalledItemBase):
     task_id: str = ""
     # The artifact that the passage is from.
     artifact_id: str = ""
+
+    def __str__(self) -> str:
+        return f"[{self.ref}] {self.role}: {self.text}"
 
     @classmethod
     def from_proto(cls, message: pb.RecalledItem) -> RecalledItem:
@@ -489,7 +491,7 @@ class ByMeaning(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Recalled(RecalledBase):
+class Recalled(Value):
     """What was recalled."""
 
     # The most relevant first.
@@ -505,6 +507,9 @@ class Recalled(RecalledBase):
     # How vectors counted.
     by_meaning: ByMeaning
 
+    def __str__(self) -> str:
+        return f"{self.prompt_text}"
+
     @classmethod
     def from_proto(cls, message: pb.Recalled) -> Recalled:
         """Return the value of a message."""
@@ -519,7 +524,7 @@ class Recalled(RecalledBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class LeftOutMessage(LeftOutMessageBase):
+class LeftOutMessage(Value):
     """A message of a history that SyncHistory could not write."""
 
     # Of which it came.
@@ -528,6 +533,9 @@ class LeftOutMessage(LeftOutMessageBase):
     reason: str = ""
     # For people: what is wrong with it.
     detail: str = ""
+
+    def __str__(self) -> str:
+        return f"of node {self.node_id}: {self.reason} ({self.detail})"
 
     @classmethod
     def from_proto(cls, message: pb.LeftOutMessage) -> LeftOutMessage:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import EdgeBase, EnvelopeBase, NodeBase
+from contextkeep.values.bases import EnvelopeBase, NodeBase
 
 # What an envelope tells.
 EnvelopeType = Literal[
@@ -109,7 +109,7 @@ class Node(NodeBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Edge(EdgeBase):
+class Edge(Value):
     """A directed relation."""
 
     id: str = ""
@@ -128,6 +128,9 @@ class Edge(EdgeBase):
     def data(self) -> dict[str, Any]:
         """Return `data_json`, parsed."""
         return self._kept_object("_data", self.data_json)
+
+    def __str__(self) -> str:
+        return f"{self.from_node_id} -{self.edge_type}-> {self.to_node_id}"
 
     @classmethod
     def from_proto(cls, message: pb.Edge) -> Edge:

@@ -9,7 +9,7 @@ from typing import Literal
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.values.base import Value, time_of
-from contextkeep.values.bases import MemoryBase, RecalledMemoryBase, ReflectionBase, WikiPageBase
+from contextkeep.values.bases import WikiPageBase
 
 MemoryKind = Literal[
     "fact",
@@ -105,7 +105,7 @@ class Experience(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Memory(MemoryBase):
+class Memory(Value):
     """A statement about a user. Its text is material, whatever wrote it, and never an instruction."""
 
     memory_id: str = ""
@@ -134,6 +134,9 @@ class Memory(MemoryBase):
     # Unset: no import wrote it.
     imported: Imported | None = None
 
+    def __str__(self) -> str:
+        return f"{self.text}"
+
     @classmethod
     def from_proto(cls, message: pb.Memory) -> Memory:
         """Return the value of a message."""
@@ -161,12 +164,15 @@ class Memory(MemoryBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RecalledMemory(RecalledMemoryBase):
+class RecalledMemory(Value):
     """A memory that matters to a question."""
 
     memory: Memory
     # It compares those of one answer only.
     score: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.memory.text}"
 
     @classmethod
     def from_proto(cls, message: pb.RecalledMemory) -> RecalledMemory:
@@ -178,7 +184,7 @@ class RecalledMemory(RecalledMemoryBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Reflection(ReflectionBase):
+class Reflection(Value):
     """What is remembered of a question, as one statement."""
 
     # A line for each sentence, with its date. Empty: nothing is remembered.
@@ -192,6 +198,9 @@ class Reflection(ReflectionBase):
     # "words", or "words and meaning".
     mode: str = ""
     meaning_error: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.statement}"
 
     @classmethod
     def from_proto(cls, message: pb.ReflectMemoriesResponse) -> Reflection:

@@ -9,13 +9,7 @@ from typing import Any, Literal
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.bases import BlobEntryBase
-from contextkeep.values.bases import DownloadUrlBase
-from contextkeep.values.bases import ManifestEntityBase
-from contextkeep.values.bases import RecordActionBase
-from contextkeep.values.bases import RecordBase
-from contextkeep.values.bases import SearchHitBase
-from contextkeep.values.bases import UploadBase
+from contextkeep.values.bases import BlobEntryBase, ManifestEntityBase, RecordActionBase, RecordBase, UploadBase
 
 # Whether a record is in use.
 RecordStatus = Literal[
@@ -217,7 +211,7 @@ class ManifestEntity(ManifestEntityBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SearchHit(SearchHitBase):
+class SearchHit(Value):
     """A record that was found, and why."""
 
     record: Record
@@ -232,6 +226,9 @@ class SearchHit(SearchHitBase):
     similarity: float = 0.0
     # Its place by vector comes from the operator's index, which may have missed nearer ones.
     approximate: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {self.record}"
 
     @classmethod
     def from_proto(cls, message: pb.SearchHit) -> SearchHit:
@@ -310,13 +307,16 @@ class Upload(UploadBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DownloadUrl(DownloadUrlBase):
+class DownloadUrl(Value):
     """A URL of a blob. It needs no key."""
 
     # The record, with the sha256 that the bytes must have.
     record: Record
     url: str = ""
     expires_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.url}"
 
     @classmethod
     def from_proto(cls, message: pb.CreateDownloadUrlResponse) -> DownloadUrl:

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 _TASK_ENDS = frozenset({"completed", "failed", "canceled", "rejected"})
 
 
-class CreatedKeyBase(Value):
-    """A key shows how it begins."""
-
-    __slots__ = ()
-    prefix: str
-
-    def __str__(self) -> str:
-        return f"a key that begins with {self.prefix}"
-
-
 class ContextKeyBase(Value):
     """A key shows when it ends."""
 
@@ -47,16 +37,6 @@ class BlobEntryBase(Value):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.memory_type}, {shown_size(self.size_bytes)})"
-
-
-class DownloadUrlBase(Value):
-    """A URL shows itself."""
-
-    __slots__ = ()
-    url: str
-
-    def __str__(self) -> str:
-        return self.url
 
 
 class UploadBase(Value):
@@ -101,17 +81,6 @@ class RecordActionBase(Value):
 
     def __str__(self) -> str:
         return f"{self.kind} by {self.principal} at {shown(self.created_at)}"
-
-
-class SearchHitBase(Value):
-    """A hit shows its score and its record."""
-
-    __slots__ = ()
-    score: float
-    record: values.Record
-
-    def __str__(self) -> str:
-        return f"{self.score:.3f} {self.record}"
 
 
 class ManifestEntityBase(Value):
@@ -181,40 +150,6 @@ class ContextBase(Value):
         return f"{self.title or self.context_id} ({self.message_count} messages{closed})"
 
 
-class RecalledItemBase(Value):
-    """A passage shows its ref, who said it, and its text."""
-
-    __slots__ = ()
-    ref: str
-    role: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"[{self.ref}] {self.role}: {self.text}"
-
-
-class RecalledBase(Value):
-    """Recalled passages show their block for a prompt."""
-
-    __slots__ = ()
-    prompt_text: str
-
-    def __str__(self) -> str:
-        return self.prompt_text
-
-
-class LeftOutMessageBase(Value):
-    """A message that was left out shows its node and the reason."""
-
-    __slots__ = ()
-    node_id: str
-    reason: str
-    detail: str
-
-    def __str__(self) -> str:
-        return f"of node {self.node_id}: {self.reason} ({self.detail})"
-
-
 class ErasureBase(Value):
     """The erasure of a context shows how far it is."""
 
@@ -255,18 +190,6 @@ class TaskBase(Value):
 
     def __str__(self) -> str:
         return f"{self.task_id} ({self.state})"
-
-
-class ArtifactBase(Value):
-    """An artifact shows its name and version."""
-
-    __slots__ = ()
-    artifact_id: str
-    name: str
-    version: int
-
-    def __str__(self) -> str:
-        return f"{self.name or self.artifact_id} (version {self.version})"
 
 
 class HistoryEventBase(Value):
@@ -316,36 +239,6 @@ class SkippedRuleBase(Value):
         return f"{self.rule}: {self.reason}" + (f" ({self.error})" if self.error else "")
 
 
-class MemoryBase(Value):
-    """A memory shows its text."""
-
-    __slots__ = ()
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class RecalledMemoryBase(Value):
-    """A recalled memory shows the memory's text."""
-
-    __slots__ = ()
-    memory: values.Memory
-
-    def __str__(self) -> str:
-        return self.memory.text
-
-
-class ReflectionBase(Value):
-    """A reflection shows its statement."""
-
-    __slots__ = ()
-    statement: str
-
-    def __str__(self) -> str:
-        return self.statement
-
-
 class WikiPageBase(Value):
     """A page shows its text."""
 
@@ -355,28 +248,6 @@ class WikiPageBase(Value):
 
     def __str__(self) -> str:
         return self.markdown or self.title
-
-
-class QueryHitBase(Value):
-    """A hit shows its rank, title and snippet."""
-
-    __slots__ = ()
-    rank: int
-    title: str
-    snippet: str
-
-    def __str__(self) -> str:
-        return f"[{self.rank}] {self.title}: {self.snippet}"
-
-
-class ExpandedRefBase(Value):
-    """An expanded ref shows its text."""
-
-    __slots__ = ()
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class QueriedContextBase(Value):
@@ -402,18 +273,6 @@ class NodeBase(Value):
     def __str__(self) -> str:
         name = f' "{self.name}"' if self.name else ""
         return f"{self.specific_type_name or self.general_type_name}{name} ({self.id})"
-
-
-class EdgeBase(Value):
-    """An edge shows its type and its nodes."""
-
-    __slots__ = ()
-    from_node_id: str
-    edge_type: str
-    to_node_id: str
-
-    def __str__(self) -> str:
-        return f"{self.from_node_id} -{self.edge_type}-> {self.to_node_id}"
 
 
 class EnvelopeBase(Value):
@@ -466,43 +325,6 @@ class WindowBase(Value):
         return f"window of {self.model} on {self.context_id} ({self.token_limit} tokens{closed})"
 
 
-class StateChangeBase(Value):
-    """A change of the state shows its section and ref."""
-
-    __slots__ = ()
-    section: str
-    ref: str
-
-    def __str__(self) -> str:
-        return f"{self.section} {self.ref}"
-
-
-class StateEntryBase(Value):
-    """An entry of the state shows its section, text, and where it is from."""
-
-    __slots__ = ()
-    section: str
-    text: str
-    ref: str
-    source: str
-
-    def __str__(self) -> str:
-        return f"{self.section}: {self.text} ({self.ref or self.source})"
-
-
-class FoldReceiptBase(Value):
-    """A receipt shows its epoch, its tokens and the reason."""
-
-    __slots__ = ()
-    epoch: int
-    tokens_before: int
-    tokens_after: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"epoch {self.epoch}: {self.tokens_before} to {self.tokens_after} tokens, {self.reason}"
-
-
 class CheckpointBase(Value):
     """A checkpoint shows its number, its step and the reason."""
 
@@ -533,16 +355,6 @@ class OriginalBase(Value):
 
     def __str__(self) -> str:
         return self.text or "\n".join(map(str, self.messages))
-
-
-class WindowHitBase(Value):
-    """A hit in a window's log shows its passage."""
-
-    __slots__ = ()
-    item: values.RecalledItem
-
-    def __str__(self) -> str:
-        return str(self.item)
 
 
 class PackBase(Value):
