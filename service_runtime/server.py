@@ -24,6 +24,7 @@ from contextkeep.errors import ContextKeepError, FailedPrecondition
 from service_runtime import background, draining
 from service_runtime.health import Health, Reflection
 from service_runtime.interceptors import Border, Hold
+from service_runtime.loop_waits import LoopWaits
 from service_runtime.metrics import Metrics
 from service_runtime.tls import TlsFiles, server_credentials
 
@@ -161,7 +162,8 @@ async def running(
     await server.start()
     try:
         async with _checking(services, health_servicer, metrics):
-            yield port
+            with LoopWaits().watching(metrics):
+                yield port
     finally:
         health_servicer.end()  # NOT_SERVING: balancers look elsewhere
         await _stop(server, services, border, options.drain_s)

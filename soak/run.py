@@ -20,6 +20,7 @@ from tests.hostile.things import RPCS
 WRITERS = 8
 SILENT_UPLOADS = 4
 ROUND_TIMEOUT_S = 120.0
+STALL_S_MAX = 0.5  # of CPU; no attack took 0.02, below which the probe sees nothing
 RECHECKED = 40  # of the writes of earlier rounds, after each round; all of them at the end
 # What a caller may hear while something is killed; anything else is a fault.
 EXPECTED = (Unavailable, DeadlineExceeded, Aborted)
@@ -68,6 +69,7 @@ class Report:
     halves: list[str] = field(default_factory=list)  # there in part, or not as they were written
     left_over: list[str] = field(default_factory=list)  # after a sweep
     faults: list[str] = field(default_factory=list)  # errors that no caller should see, and what hangs
+    stalled_ms: float = 0.0  # CPU that an event loop took at most while others waited
     seconds: float = 0.0
 
     @property
@@ -79,7 +81,8 @@ class Report:
         return (
             f"{sum(self.kills.values())} kills, {sum(self.operations.values())} operations, {self.attacks} attacks, "
             f"{self.acknowledged} acknowledged writes, {len(self.losses)} losses, {len(self.halves)} halves, "
-            f"{len(self.left_over)} left over, {len(self.faults)} faults, in {self.seconds:.0f} s with seed {self.seed}"
+            f"{len(self.left_over)} left over, {len(self.faults)} faults, "
+            f"stalls of {self.stalled_ms:.0f} ms at most, in {self.seconds:.0f} s with seed {self.seed}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -137,6 +140,7 @@ class Soak:
         side = asyncio.create_task(self._beside(victims))
         await asyncio.sleep(self._random.uniform(0.02, 0.7))
         processes = [victim for victim in victims if victim in ("context", "entity", "postgres")]
+        await self._look_for_stalls()
         await asyncio.gather(*map(self._stack.kill, processes))
         self.report.kills.update(processes)
         if self._random.random() < 0.5:  # else writers go on, and their retries meet what comes back
@@ -150,9 +154,16 @@ class Soak:
             upload.cancel()
         await asyncio.gather(*silent, return_exceptions=True)
         await self._stack.until_serving()
+        await self._look_for_stalls()
         earlier = self._random.sample(self._writes[:first], min(first, RECHECKED))
         await self._check([*self._writes[first:], *earlier])
         self.report.left_over += await self._stack.left_over()
+
+    async def _look_for_stalls(self) -> None:
+        stalled_s = await self._stack.stalled_s()
+        self.report.stalled_ms = max(self.report.stalled_ms, stalled_s * 1000)
+        if stalled_s > STALL_S_MAX:
+            self.report.faults.append(f"an event loop took {stalled_s:.2f} s of CPU while others waited for a turn")
 
     async def _beside(self, victims: Victims) -> None:
         """Start and kill what does not serve."""

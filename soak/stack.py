@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
 
@@ -27,6 +27,7 @@ from tests.faults.postgres import Postgres
 from tests.faults.processes import Service, spawn
 from tests.migrations.schema import dump
 from tests.ports import free_port
+from tests.scraping import scraped
 
 # What must be true of the tables whenever nobody writes; each statement finds what is wrong.
 INVARIANTS = {
@@ -63,12 +64,14 @@ class Stack:
         entity: Service,
         context: Service,
         clients: Clients,
+        metrics_ports: Sequence[int],
         cloud: Cloud | None = None,
     ) -> None:
         self.postgres = postgres
         self.cloud = cloud
         self.services = {"entity": entity, "context": context}
         self.clients = clients
+        self._metrics_ports = metrics_ports
         self._folder = folder
         self._settings = settings_of(postgres, folder, cloud)
 
@@ -98,6 +101,14 @@ class Stack:
                     break
                 except Unavailable:
                     await asyncio.sleep(0.02)
+
+    async def stalled_s(self) -> float:
+        """Return the CPU that an event loop took at most in the last minute while others waited; 0 of a dead one."""
+        stalls = [0.0]
+        for port in self._metrics_ports:
+            with suppress(OSError):
+                stalls.append((await scraped(port))["contextkeep_event_loop_step_seconds"])
+        return max(stalls)
 
     async def kill_a_sweep(self, random: Random) -> None:
         """Kill a sweeper somewhere in its work; those of the services work beside it."""
@@ -225,15 +236,19 @@ async def running(folder: Path, cloud: Cloud | None = None) -> AsyncIterator[Sta
     """Run everything for the block, on a Postgres that syncs what it commits; blobs in a folder, or in a cloud."""
     async with AsyncExitStack() as opened:
         postgres = await opened.enter_async_context(breakable.running(folder / "postgres"))
-        entity_port, context_port = free_port(), free_port()
+        entity_port, context_port, *metrics_ports = (free_port() for _ in range(4))
         entity = Service(
-            "entity_service", entity_port, environment={"DATABASE_URL": postgres.url}, log=folder / "entity.log"
+            "entity_service",
+            entity_port,
+            environment={"DATABASE_URL": postgres.url, "METRICS_PORT": str(metrics_ports[0])},
+            log=folder / "entity.log",
         )
         context = Service(
             "context_service",
             context_port,
             environment={
                 "DATABASE_URL": postgres.url,
+                "METRICS_PORT": str(metrics_ports[1]),
                 "ENTITY_SERVICE_URL": entity.address,
                 "WORKING_MEMORY_STORAGE_PATH": str(folder / "blobs"),
                 "BLOB_DELETE_GRACE_S": "0",
@@ -250,4 +265,4 @@ async def running(folder: Path, cloud: Cloud | None = None) -> AsyncIterator[Sta
         for service in (entity, context):
             opened.push_async_callback(service.kill)
         await asyncio.gather(entity.start(), context.start())
-        yield Stack(folder, postgres, entity, context, clients, cloud)
+        yield Stack(folder, postgres, entity, context, clients, metrics_ports, cloud)
