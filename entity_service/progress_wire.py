@@ -9,7 +9,7 @@ from contextkeep.errors import InvalidArgument
 from entity_service.model import Limits
 from entity_service.progress import Appended, NewEnvelope, TimelinePage, TimelineQuery
 from entity_service.wire import fill_time, id_of
-from service_runtime.checks import check_count, check_size, check_text
+from service_runtime.checks import check_count, check_long_text, check_text
 from service_runtime.documents import parse_json
 from service_runtime.pages import page_size
 
@@ -37,7 +37,6 @@ def new_envelope(message: pb.AppendProgressRequest, limits: Limits) -> NewEnvelo
         raise InvalidArgument("type is required", field="type")
     if message.status not in _STATUSES:
         raise InvalidArgument(f"status {message.status} is unknown", field="status")
-    check_size("message", message.message, size_bytes_max=limits.message_bytes_max)
     for field in ("value_json", "error_json"):
         if text := getattr(message, field):
             parse_json(field, text, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max)
@@ -46,7 +45,7 @@ def new_envelope(message: pb.AppendProgressRequest, limits: Limits) -> NewEnvelo
         type=_type("type", message.type),
         status=_STATUSES[message.status],
         sub_type=check_text("sub_type", message.sub_type, chars_max=limits.type_chars_max),
-        message=check_text("message", message.message, chars_max=limits.message_bytes_max),
+        message=check_long_text("message", message.message, size_bytes_max=limits.message_bytes_max),
         value_json=message.value_json or None,
         error_json=message.error_json or None,
     )

@@ -17,7 +17,7 @@ from entity_service.owned import Owned
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from service_runtime.calls import principal
-from service_runtime.checks import check_count, check_long_text, check_size, check_text, check_texts
+from service_runtime.checks import check_count, check_long_text, check_text, check_texts
 from service_runtime.documents import parse_json, parse_object
 from service_runtime.ids import parse_id
 from service_runtime.pages import page_size
@@ -366,8 +366,7 @@ def check_external_id(field: str, text: str, limits: Limits) -> str:
         InvalidArgument: it is empty, or holds a NUL.
         LimitExceeded: it is too long.
     """
-    check_size(field, text, size_bytes_max=limits.external_id_bytes_max)
-    return check_text(field, text, chars_max=limits.external_id_bytes_max, required=True)
+    return check_long_text(field, text, size_bytes_max=limits.external_id_bytes_max, required=True)
 
 
 def owned(found: Owned) -> pb.Owned:

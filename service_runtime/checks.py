@@ -26,13 +26,15 @@ def check_text(field: str, text: str, *, chars_max: int, required: bool = False)
     return text
 
 
-def check_long_text(field: str, text: str, *, size_bytes_max: int) -> str:
+def check_long_text(field: str, text: str, *, size_bytes_max: int, required: bool = False) -> str:
     """Return a text that Postgres can store.
 
     Raises:
-        InvalidArgument: it holds a NUL.
+        InvalidArgument: it is empty though `required`, or holds a NUL.
         LimitExceeded: it has more than `size_bytes_max` bytes of UTF-8.
     """
+    if required and not text:
+        raise InvalidArgument(f"{field} is required", field=field)
     check_no_nul(field, text)
     check_size(field, text, size_bytes_max=size_bytes_max)
     return text

@@ -39,7 +39,7 @@ from contextkeep.errors import (
     WindowClosed,
 )
 from service_runtime.auth import Principal
-from service_runtime.checks import check_size, check_text
+from service_runtime.checks import check_long_text, check_size
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.optimistic import Moved, until_written
@@ -196,8 +196,7 @@ class Editing:
         named = refs.parsed(ref) if ref else None
         if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
             raise InvalidArgument("ref is none of m37, m37/2", field="ref")
-        check_text("text", text, chars_max=PIN_BYTES_MAX)
-        check_size("text", text, size_bytes_max=PIN_BYTES_MAX)
+        check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
         async def prepared(standing: Standing) -> _Write:

@@ -37,7 +37,7 @@ from context_service.windows.window_rows import Window, WindowInput, WindowRows,
 from context_service.windows.windows import Opening, Windows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth import Principal
-from service_runtime.checks import check_size, check_text
+from service_runtime.checks import check_long_text
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
@@ -142,8 +142,7 @@ class Forks:
             WindowBehind: there was no time to read all of the log; what was read stays.
             InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the contract.
         """
-        check_text("task", task.text, chars_max=GOAL_BYTES_MAX, required=True)
-        check_size("task", task.text, size_bytes_max=GOAL_BYTES_MAX)
+        check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)
         if not task.text.strip():
             raise InvalidArgument("task is blank", field="task")
         principal = principal.without_admin()

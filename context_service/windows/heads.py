@@ -9,7 +9,7 @@ from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.packs import NOTE_TOKENS, body_of
 from context_service.windows.window_rows import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
-from service_runtime.checks import check_size, check_text
+from service_runtime.checks import check_long_text
 from service_runtime.documents import parse_json
 
 SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
@@ -36,8 +36,7 @@ def check_head(window: WindowInput, *, nesting_max: int) -> None:
         ("system_prompt", window.system_prompt, SYSTEM_PROMPT_BYTES_MAX),
         ("goal", window.goal, GOAL_BYTES_MAX),
     ):
-        check_text(name, text, chars_max=size_bytes_max)
-        check_size(name, text, size_bytes_max=size_bytes_max)
+        check_long_text(name, text, size_bytes_max=size_bytes_max)
     if window.tools_json:
         tools = parse_json("tools_json", window.tools_json, size_bytes_max=TOOLS_BYTES_MAX, nesting_max=nesting_max)
         if not isinstance(tools, list):

@@ -26,7 +26,7 @@ from context_service.windows.profiles import DEFAULT, BadProfile, Profile, parse
 from contextkeep.errors import InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.checks import check_size, check_stored, check_text
+from service_runtime.checks import check_long_text, check_stored, check_text
 from service_runtime.documents import beside_the_loop, in_stoppable_thread
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
@@ -79,8 +79,7 @@ class OwnProfiles:
         check_name(name)
         if name in profile_names():
             raise InvalidArgument(f"{name} comes with the service: take another name", field="name")
-        check_text("text", text, chars_max=PROFILE_BYTES_MAX, required=True)
-        check_size("text", text, size_bytes_max=PROFILE_BYTES_MAX)
+        check_long_text("text", text, size_bytes_max=PROFILE_BYTES_MAX, required=True)
         door = self._database.of(principal)
         try:
             await self._apart(principal.tenant_id, parsed, name, text, is_own=True)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import calls_page
+import limits_page
 import model
 import python_values
 import typescript_calls
@@ -36,6 +37,7 @@ COMPILER = ROOT / "node_modules/.bin/tsc"
 CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
 CALLS_PAGE = Path("docs/calls.md")
+LIMITS_PAGE = Path("docs/limits.md")
 
 
 def main() -> None:
@@ -65,6 +67,9 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield from python_values.files(protos)
     for name, content in (*typescript_values.files(protos), *typescript_calls.files(protos)):
         yield TYPESCRIPT_VALUES / name, content
+    settings = EntitySettings.model_fields | ContextSettings.model_fields
+    defaults = {name.upper(): field.default for name, field in settings.items()}
+    yield LIMITS_PAGE, limits_page.page((ROOT / LIMITS_PAGE).read_text("utf-8"), protos, defaults)
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()

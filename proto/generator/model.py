@@ -41,6 +41,7 @@ class Field:
     is_optional: bool  # it can be absent: a message, or a scalar with `optional`
     map_of: tuple[Field, Field] | None  # key and value
     oneof: str  # empty if it is in none
+    rule: options_pb2.Rule  # what its value must be in a request
     comment: str
 
 
@@ -189,6 +190,7 @@ def _field(
         if entry is None
         else (_field(entry.field[0], entry, {}, ""), _field(entry.field[1], entry, {}, "")),
         oneof=message.oneof_decl[one.oneof_index].name if is_real_oneof else "",
+        rule=one.options.Extensions[options_pb2.rule],
         comment=comment,
     )
 

@@ -106,6 +106,11 @@ class Outcome:
         return dict(_infos(self.status)[0].metadata)
 
     @property
+    def fields(self) -> list[str]:
+        """Those that the error names."""
+        return [one.field for bad in _of_type(self.status, BadRequest) for one in bad.field_violations]
+
+    @property
     def texts(self) -> list[str]:
         """Everything that an error says."""
         status = self.status

@@ -9,20 +9,23 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import grpc
 import psycopg
 import pytest
+from google.protobuf.descriptor import FieldDescriptor
 
 import context_service.settings
 import entity_service.settings
 from context_service.history.rules import rules_bytes
 from context_service.servicers import mappings
+from contextkeep import options_pb2
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
@@ -33,7 +36,9 @@ from service_runtime.ids import new_id
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Outcome
-from tests.hostile.things import RPCS, Things, seeded
+from tests.hostile.rules import Change, FieldPath, changed, items_of, paths, text_of_bytes, text_of_chars, value_of
+from tests.hostile.things import RPCS, Things, cases, seeded
+from tests.rpcs import Rpc
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
 CHUNK_BYTES = 100 * KIB
@@ -229,38 +234,6 @@ def near_records(c: Caller, vectors: int) -> memory.SearchWMRecordsRequest:
 LIMITS = [
     # Documents.
     Limit(
-        what="data_json of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="CreateNode", request=lambda c, n: node(data_json=document(n)),
-    ),
-    Limit(
-        what="data_json of an edge", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="CreateEdge", request=lambda c, n: edge(c, data_json=document(n)),
-    ),
-    Limit(
-        what="new data_json of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="UpdateNodeData",
-        request=lambda c, n: graph.UpdateNodeDataRequest(
-            node_id=c.things.other_id, data_json=document(n), update=graph.DATA_UPDATE_REPLACE
-        ),
-    ),
-    Limit(
-        what="output of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="SetNodeIO",
-        request=lambda c, n: graph.SetNodeIORequest(node_id=c.things.other_id, output_json=document(n)),
-    ),
-    Limit(
-        what="content_json of a record", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="InsertWMRecord", request=lambda c, n: record(content_json=document(n)),
-    ),
-    Limit(
-        what="content_text of a record", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="InsertWMRecord", request=lambda c, n: record(content_text="x" * n),
-    ),
-    Limit(
-        what="metadata_json of a record", setting="metadata_bytes_max", default=64 * KIB, lowered=120,
-        rpc="InsertWMRecord", request=lambda c, n: record(metadata_json=document(n)),
-    ),
-    Limit(
         what="nesting of data_json", setting="json_nesting_max", default=100, lowered=4,
         rpc="CreateNode", request=lambda c, n: node(data_json=nested(n)), reason="INVALID_ARGUMENT",
     ),
@@ -274,57 +247,8 @@ LIMITS = [
     ),
     # Texts.
     Limit(
-        what="name of a node", setting="name_chars_max", default=512, lowered=60,
-        rpc="CreateNode", request=lambda c, n: node(name="é" * n),
-    ),
-    Limit(
-        what="name of a record", setting="name_chars_max", default=512, lowered=60,
-        rpc="InsertWMRecord", request=lambda c, n: record(name="💩" * n),
-    ),
-    Limit(
-        what="name of a type", setting="type_chars_max", default=128, lowered=50,
-        rpc="CreateNode", request=lambda c, n: node(general_type_name="é" * n),
-    ),
-    Limit(
-        what="name of an edge type", setting="type_chars_max", default=128, lowered=50,
-        rpc="CreateEdge", request=lambda c, n: edge(c, edge_type="é" * n),
-    ),
-    Limit(
-        what="name of a node's graph", setting="type_chars_max", default=128, lowered=50,
-        rpc="CreateNode", request=lambda c, n: node(graph_name="é" * n),
-    ),
-    Limit(
-        what="name of a record's graph", setting="type_chars_max", default=128, lowered=50,
-        rpc="InsertWMRecord", request=lambda c, n: record(graph_name="é" * n),
-    ),
-    Limit(
-        what="name of a mapping", setting="type_chars_max", default=128, lowered=50,
-        rpc="RegisterMapping", request=lambda c, n: mapping(mapping_name="é" * n),
-    ),
-    Limit(
-        what="external id", setting="external_id_bytes_max", default=512, lowered=60,
-        rpc="CreateNode", request=lambda c, n: node(external_id="é" * (n // 2) + "x" * (n % 2)),
-    ),
-    Limit(
         what="bytes of a context's message", setting="context_message_bytes_max", default=2 * MIB, lowered=10_000,
         rpc="SendMessage", request=lambda c, n: context_message_of(n),
-    ),
-    Limit(
-        what="parts of a context's message", setting="context_message_parts_max", default=100, lowered=8,
-        rpc="SendMessage", request=lambda c, n: context_message(*["x"] * n),
-    ),
-    Limit(
-        what="message of a status", setting="message_bytes_max", default=64 * KIB, lowered=100,
-        rpc="UpdateNodeStatus",
-        request=lambda c, n: graph.UpdateNodeStatusRequest(node_id=c.things.other_id, status="s", message="x" * n),
-    ),
-    Limit(
-        what="tags of a record", setting="tags_max", default=64, lowered=3,
-        rpc="InsertWMRecord", request=lambda c, n: record(tags=[f"{i}" for i in range(n)]),
-    ),
-    Limit(
-        what="a tag", setting="tag_chars_max", default=128, lowered=40,
-        rpc="InsertWMRecord", request=lambda c, n: record(tags=["é" * n]),
     ),
     # Writes.
     Limit(
@@ -364,10 +288,6 @@ LIMITS = [
         rpc="RegisterMapping", request=symbols_of,
     ),
     Limit(
-        what="rules of a mapping", setting="mapping_rules_max", default=32, lowered=2,
-        rpc="RegisterMapping", request=lambda c, n: mapping([said("'a'")] * n),
-    ),
-    Limit(
         what="bytes of a mapping", setting="mapping_bytes_max", default=256 * KIB, lowered=700,
         rpc="RegisterMapping", request=mapping_of,
     ),
@@ -375,41 +295,10 @@ LIMITS = [
         what="mappings of an app", setting="app_mappings_max", default=200, lowered=3,
         rpc="RegisterMapping", request=nth_mapping, dear=True,
     ),
-    Limit(
-        what="depth of a mapping", setting="traverse_depth_max", default=100, lowered=7,
-        rpc="RegisterMapping", request=lambda c, n: mapping(depth_max=n),
-    ),
     # Walks.
-    Limit(
-        what="depth of a walk", setting="traverse_depth_max", default=100, lowered=7,
-        rpc="Traverse",
-        request=lambda c, n: graph.TraverseRequest(start_node_ids=[c.things.node_id], depth_max=n),
-    ),
-    Limit(
-        what="node budget of a walk", setting="traverse_nodes_max", default=100_000, lowered=5,
-        rpc="Traverse",
-        request=lambda c, n: graph.TraverseRequest(start_node_ids=[c.things.node_id], node_budget=n),
-    ),
     Limit(
         what="nodes that a walk visits", setting="traverse_nodes_max", default=100_000, lowered=5,
         rpc="Traverse", request=walk_over, reason="NODE_BUDGET_EXCEEDED", dear=True,
-    ),
-    Limit(
-        what="message of an envelope", setting="message_bytes_max", default=64 * KIB, lowered=100,
-        rpc="AppendProgress",
-        request=lambda c, n: graph.AppendProgressRequest(node_id=c.things.node_id, type=1, message="x" * n),
-    ),
-    Limit(
-        what="value_json of an envelope", setting="node_data_bytes_max", default=MIB, lowered=500,
-        rpc="AppendProgress",
-        request=lambda c, n: graph.AppendProgressRequest(node_id=c.things.node_id, type=5, value_json=document(n)),
-    ),
-    Limit(
-        what="metadata_json of an embedding", setting="metadata_bytes_max", default=64 * KIB, lowered=120,
-        rpc="UpsertEmbedding",
-        request=lambda c, n: graph.UpsertEmbeddingRequest(
-            node_id=c.things.node_id, vector=[1], metadata_json=document(n)
-        ),
     ),
     Limit(
         what="vectors to compare with", setting="similar_vectors_max", default=100_000, lowered=3,
@@ -420,6 +309,21 @@ LIMITS = [
         rpc="SearchWMRecords", request=near_records, reason="SLICE_TOO_LARGE", dear=True,
     ),
 ]  # fmt: skip
+
+# Limits of fields: the protos name them, and the rules of the fields are tried.
+OF_FIELDS = {
+    "context_message_parts_max": (100, 8),
+    "external_id_bytes_max": (512, 60),
+    "mapping_rules_max": (32, 2),
+    "message_bytes_max": (64 * KIB, 100),
+    "metadata_bytes_max": (64 * KIB, 120),
+    "name_chars_max": (512, 60),
+    "node_data_bytes_max": (MIB, 500),
+    "tag_chars_max": (128, 40),
+    "tags_max": (64, 3),
+    "traverse_depth_max": (100, 7),
+    "type_chars_max": (128, 50),
+}
 
 # Limits that are no field of a request, and have tests of their own below.
 TESTED_BELOW = {
@@ -438,8 +342,9 @@ TESTED_BELOW = {
     "mcp_answer_bytes_max": (64 * KIB, 4 * KIB),  # it refuses nothing: answers are cut
 }
 
-LOWERED = {limit.setting: limit.lowered for limit in LIMITS} | {name: low for name, (_, low) in TESTED_BELOW.items()}
-DEFAULTS = {limit.setting: limit.default for limit in LIMITS} | {name: high for name, (high, _) in TESTED_BELOW.items()}
+_OTHERS = OF_FIELDS | TESTED_BELOW
+LOWERED = {limit.setting: limit.lowered for limit in LIMITS} | {name: low for name, (_, low) in _OTHERS.items()}
+DEFAULTS = {limit.setting: limit.default for limit in LIMITS} | {name: high for name, (high, _) in _OTHERS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -472,6 +377,7 @@ def test_every_limit_is_tried_and_has_the_default_of_the_contract():
     settings = {
         name: field.default for name, field in fields.items() if name.endswith("_max") and field.default is not None
     }
+    assert {name.upper() for name in OF_FIELDS} <= set(NAMED), "a limit that no field names"
     assert settings == DEFAULTS, "a limit without a row in LIMITS, or with another default than the contract's"
     variables = (Path(__file__).parents[2] / "deploy" / "env.example").read_text()
     assert all(f"# {name.upper()}={default}" in variables for name, default in settings.items())
@@ -504,6 +410,113 @@ def at_the_border(limit: Limit, caller: Caller, value_max: int) -> None:
     assert (beyond.code, beyond.reason) == (expected, limit.reason)
     assert (beyond.metadata["limit_max"], beyond.metadata["value"]) == (str(value_max), str(value_max + 1))
     assert beyond.metadata["limit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aspect:
+    """One thing that a rule says of a field: values that pass it, and values that do not."""
+
+    name: str  # "chars_max", or the name of a setting
+    value_max: int = 0  # 0: it is no limit
+    within: Change | None = None
+    beyond: Change
+
+    def refuses(self, outcome: Outcome, field: str) -> bool:
+        """Say whether a call ended because of this: the error names the field, a limit with its numbers, too."""
+        if outcome.ok or not outcome.status.details:
+            return False
+        if not self.value_max:
+            return outcome.reason == "INVALID_ARGUMENT" and any(last(text) == field for text in outcome.fields)
+        metadata = outcome.metadata
+        return last(metadata.get("limit", "")) == field and float(metadata["limit_max"]) == self.value_max
+
+
+def last(path: str) -> str:
+    """Return the name at the end of a path of a field: "tags" of "record.tags[0]"."""
+    return path.rpartition(".")[2].partition("[")[0]
+
+
+def aspects(field: FieldDescriptor, settings: Mapping[str, int]) -> Iterator[Aspect]:
+    """Yield what the rule of a field says."""
+    rule = field.GetOptions().Extensions[options_pb2.rule]
+    for name in rule.limit:
+        yield limit_of(field, name, settings[name.lower()])
+    for name in ("chars_max", "bytes_max", "items_max", "value_max"):
+        if value_max := getattr(rule, name):
+            yield limit_of(field, name, value_max)
+    for name, beyond in (("id", value_of("no id")), ("json", value_of("{")), ("required", value_of(""))):
+        if getattr(rule, name):
+            yield Aspect(name=name, beyond=beyond)
+
+
+def limit_of(field: FieldDescriptor, name: str, value_max: int) -> Aspect:
+    """Return a limit; what it counts stands in its name."""
+    kind: Callable[[int], Change] = value_of
+    if name.lower().endswith("chars_max"):
+        kind = text_of_chars
+    elif name.lower().endswith("bytes_max"):
+        kind = partial(text_of_bytes, is_json=field.name.endswith("_json"))
+    elif field.is_repeated:
+        kind = items_of
+    return Aspect(name=name, value_max=value_max, within=kind(value_max), beyond=kind(value_max + 1))
+
+
+FIELDS = {path[-1].full_name: path[-1] for rpc in RPCS.values() for path in paths(rpc)}
+RULED = {name: field for name, field in FIELDS.items() if field.GetOptions().HasExtension(options_pb2.rule)}
+# Those that close or delete what others need come last.
+MESSAGES = sorted(
+    {field.containing_type.full_name for field in RULED.values()},
+    key=lambda name: (last(name).startswith(("Close", "Delete", "Erase", "Retract", "Reset")), name),
+)
+NAMED = sorted({name for field in RULED.values() for name in field.GetOptions().Extensions[options_pb2.rule].limit})
+
+
+@cache
+def requests_with(field: str) -> Sequence[tuple[Rpc, FieldPath]]:
+    """Return the RPCs whose requests have a field, and its path in them."""
+    return [(rpc, path) for rpc in RPCS.values() for path in paths(rpc) if path[-1].full_name == field]
+
+
+def broken(caller: Caller, field: FieldDescriptor, aspect: Aspect) -> str:
+    """Return what is wrong about an aspect of a rule, unless a request shows that it holds."""
+    seen = []
+    for rpc, path in requests_with(field.full_name):
+        for case in cases(rpc, caller.things) or [rpc.request()]:
+            beyond = caller.call(rpc.name, changed(rpc, case, path, aspect.beyond))
+            if not aspect.refuses(beyond, field.name):
+                seen.append(f"{rpc}: takes more: {beyond}")
+                continue
+            if aspect.within is None:
+                return ""
+            within = caller.call(rpc.name, changed(rpc, case, path, aspect.within))
+            if not aspect.refuses(within, field.name):
+                return ""
+            seen.append(f"{rpc}: refuses {aspect.value_max}: {within}")
+    return str(seen[:3])
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_rules_of_fields_hold_at_their_limits_and_above(message: str, many: Caller):
+    """Those that the proto states. A value at a limit may name nothing that is there: it is not the limit then."""
+    faults = [
+        f"{field.name}, {aspect.name}: {fault}"
+        for field in RULED.values()
+        if field.containing_type.full_name == message
+        for aspect in aspects(field, DEFAULTS)
+        if (fault := broken(many, field, aspect))
+    ]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("setting", NAMED)
+def test_fields_follow_the_setting_that_their_rule_names(setting: str, few: Caller):
+    faults = [
+        f"{name}: {fault}"
+        for name, field in RULED.items()
+        for aspect in aspects(field, LOWERED)
+        if aspect.name == setting and (fault := broken(few, field, aspect))
+    ]
+    assert not faults, "\n".join(faults)
 
 
 # 49 turns of a loop, and 22 times the content of a node.

@@ -1,12 +1,16 @@
 from google.protobuf import descriptor_pb2 as _descriptor_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 CALL_FIELD_NUMBER: _ClassVar[int]
 call: _descriptor.FieldDescriptor
+RULE_FIELD_NUMBER: _ClassVar[int]
+rule: _descriptor.FieldDescriptor
 
 class Call(_message.Message):
     __slots__ = ("scope", "cost", "whose", "context_key")
@@ -71,3 +75,23 @@ class Call(_message.Message):
     whose: Call.Whose
     context_key: bool
     def __init__(self, scope: _Optional[_Union[Call.Scope, str]] = ..., cost: _Optional[_Union[Call.Cost, str]] = ..., whose: _Optional[_Union[Call.Whose, str]] = ..., context_key: _Optional[bool] = ...) -> None: ...
+
+class Rule(_message.Message):
+    __slots__ = ("limit", "chars_max", "bytes_max", "items_max", "value_max", "id", "json", "required")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CHARS_MAX_FIELD_NUMBER: _ClassVar[int]
+    BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_MAX_FIELD_NUMBER: _ClassVar[int]
+    VALUE_MAX_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    REQUIRED_FIELD_NUMBER: _ClassVar[int]
+    limit: _containers.RepeatedScalarFieldContainer[str]
+    chars_max: int
+    bytes_max: int
+    items_max: int
+    value_max: int
+    id: bool
+    json: bool
+    required: bool
+    def __init__(self, limit: _Optional[_Iterable[str]] = ..., chars_max: _Optional[int] = ..., bytes_max: _Optional[int] = ..., items_max: _Optional[int] = ..., value_max: _Optional[int] = ..., id: _Optional[bool] = ..., json: _Optional[bool] = ..., required: _Optional[bool] = ...) -> None: ...

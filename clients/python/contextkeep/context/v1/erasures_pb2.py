@@ -27,13 +27,31 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xb6\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\x12\x12\n\nold_copies\x18\x08 \x03(\t\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"%\n\x12PlanErasureRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"3\n\x0c\x45raseRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\".\n\x18GetSubjectErasureRequest\x12\x12\n\nerasure_id\x18\x01 \x01(\t\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"Y\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"9\n\x12ReleaseHoldRequest\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xba\x05\n\x08\x45rasures\x12u\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12`\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x87\x01\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x66\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12r\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12o\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%contextkeep/context/v1/erasures.proto\x12\x16\x63ontextkeep.context.v1\x1a%contextkeep/context/v1/contexts.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"+\n\x0c\x45rasureCount\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\"\xb6\x02\n\x0eSubjectErasure\x12\x12\n\nerasure_id\x18\x01 \x01(\t\x12\x33\n\x05state\x18\x02 \x01(\x0e\x32$.contextkeep.context.v1.ErasureState\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inished_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0crequested_by\x18\x05 \x01(\t\x12\x35\n\x07removed\x18\x06 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12\x19\n\x11is_begun_in_graph\x18\x07 \x01(\x08\x12\x12\n\nold_copies\x18\x08 \x03(\t\"\x90\x01\n\x04Hold\x12\x0f\n\x07hold_id\x18\x01 \x01(\t\x12\x0f\n\x07subject\x18\x02 \x01(\t\x12\x12\n\ncontext_id\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12.\n\ncreated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\ncreated_by\x18\x06 \x01(\t\"0\n\x12PlanErasureRequest\x12\x1a\n\x07subject\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x04@\x01\"\x8b\x01\n\x13PlanErasureResponse\x12\x34\n\x06\x63ounts\x18\x01 \x03(\x0b\x32$.contextkeep.context.v1.ErasureCount\x12+\n\x05holds\x18\x02 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x11\n\tnot_found\x18\x03 \x03(\t\"F\n\x0c\x45raseRequest\x12\x1a\n\x07subject\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x04@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"H\n\rEraseResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"8\n\x18GetSubjectErasureRequest\x12\x1c\n\nerasure_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\"T\n\x19GetSubjectErasureResponse\x12\x37\n\x07\x65rasure\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.SubjectErasure\"t\n\x0ePutHoldRequest\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x1a\n\ncontext_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x19\n\x06reason\x18\x03 \x01(\tB\t\xca\xda\x18\x05\x10\xe8\x07@\x01\x12\x1a\n\nrequest_id\x18\x04 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"=\n\x0fPutHoldResponse\x12*\n\x04hold\x18\x01 \x01(\x0b\x32\x1c.contextkeep.context.v1.Hold\"K\n\x12ReleaseHoldRequest\x12\x19\n\x07hold_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x15\n\x13ReleaseHoldResponse\"9\n\x10ListHoldsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"Y\n\x11ListHoldsResponse\x12+\n\x05holds\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Hold\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xba\x05\n\x08\x45rasures\x12u\n\x0bPlanErasure\x12*.contextkeep.context.v1.PlanErasureRequest\x1a+.contextkeep.context.v1.PlanErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12`\n\x05\x45rase\x12$.contextkeep.context.v1.EraseRequest\x1a%.contextkeep.context.v1.EraseResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x87\x01\n\x11GetSubjectErasure\x12\x30.contextkeep.context.v1.GetSubjectErasureRequest\x1a\x31.contextkeep.context.v1.GetSubjectErasureResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12\x66\n\x07PutHold\x12&.contextkeep.context.v1.PutHoldRequest\x1a\'.contextkeep.context.v1.PutHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12r\n\x0bReleaseHold\x12*.contextkeep.context.v1.ReleaseHoldRequest\x1a+.contextkeep.context.v1.ReleaseHoldResponse\"\n\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x12o\n\tListHolds\x12(.contextkeep.context.v1.ListHoldsRequest\x1a).contextkeep.context.v1.ListHoldsResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x03\x10\x01\x18\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextkeep.context.v1.erasures_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_PLANERASUREREQUEST'].fields_by_name['subject']._loaded_options = None
+  _globals['_PLANERASUREREQUEST'].fields_by_name['subject']._serialized_options = b'\312\332\030\005\020\200\004@\001'
+  _globals['_ERASEREQUEST'].fields_by_name['subject']._loaded_options = None
+  _globals['_ERASEREQUEST'].fields_by_name['subject']._serialized_options = b'\312\332\030\005\020\200\004@\001'
+  _globals['_ERASEREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_ERASEREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_GETSUBJECTERASUREREQUEST'].fields_by_name['erasure_id']._loaded_options = None
+  _globals['_GETSUBJECTERASUREREQUEST'].fields_by_name['erasure_id']._serialized_options = b'\312\332\030\0040\001@\001'
+  _globals['_PUTHOLDREQUEST'].fields_by_name['context_id']._loaded_options = None
+  _globals['_PUTHOLDREQUEST'].fields_by_name['context_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_PUTHOLDREQUEST'].fields_by_name['reason']._loaded_options = None
+  _globals['_PUTHOLDREQUEST'].fields_by_name['reason']._serialized_options = b'\312\332\030\005\020\350\007@\001'
+  _globals['_PUTHOLDREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_PUTHOLDREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_RELEASEHOLDREQUEST'].fields_by_name['hold_id']._loaded_options = None
+  _globals['_RELEASEHOLDREQUEST'].fields_by_name['hold_id']._serialized_options = b'\312\332\030\0040\001@\001'
+  _globals['_RELEASEHOLDREQUEST'].fields_by_name['request_id']._loaded_options = None
+  _globals['_RELEASEHOLDREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
   _globals['_ERASURES'].methods_by_name['PlanErasure']._loaded_options = None
   _globals['_ERASURES'].methods_by_name['PlanErasure']._serialized_options = b'\220\002\001\302\332\030\006\010\003\020\001\030\001'
   _globals['_ERASURES'].methods_by_name['Erase']._loaded_options = None
@@ -53,29 +71,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HOLD']._serialized_start=523
   _globals['_HOLD']._serialized_end=667
   _globals['_PLANERASUREREQUEST']._serialized_start=669
-  _globals['_PLANERASUREREQUEST']._serialized_end=706
-  _globals['_PLANERASURERESPONSE']._serialized_start=709
-  _globals['_PLANERASURERESPONSE']._serialized_end=848
-  _globals['_ERASEREQUEST']._serialized_start=850
-  _globals['_ERASEREQUEST']._serialized_end=901
-  _globals['_ERASERESPONSE']._serialized_start=903
-  _globals['_ERASERESPONSE']._serialized_end=975
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=977
-  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=1023
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=1025
-  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1109
-  _globals['_PUTHOLDREQUEST']._serialized_start=1111
-  _globals['_PUTHOLDREQUEST']._serialized_end=1200
-  _globals['_PUTHOLDRESPONSE']._serialized_start=1202
-  _globals['_PUTHOLDRESPONSE']._serialized_end=1263
-  _globals['_RELEASEHOLDREQUEST']._serialized_start=1265
-  _globals['_RELEASEHOLDREQUEST']._serialized_end=1322
-  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1324
-  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1345
-  _globals['_LISTHOLDSREQUEST']._serialized_start=1347
-  _globals['_LISTHOLDSREQUEST']._serialized_end=1404
-  _globals['_LISTHOLDSRESPONSE']._serialized_start=1406
-  _globals['_LISTHOLDSRESPONSE']._serialized_end=1495
-  _globals['_ERASURES']._serialized_start=1498
-  _globals['_ERASURES']._serialized_end=2196
+  _globals['_PLANERASUREREQUEST']._serialized_end=717
+  _globals['_PLANERASURERESPONSE']._serialized_start=720
+  _globals['_PLANERASURERESPONSE']._serialized_end=859
+  _globals['_ERASEREQUEST']._serialized_start=861
+  _globals['_ERASEREQUEST']._serialized_end=931
+  _globals['_ERASERESPONSE']._serialized_start=933
+  _globals['_ERASERESPONSE']._serialized_end=1005
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_start=1007
+  _globals['_GETSUBJECTERASUREREQUEST']._serialized_end=1063
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_start=1065
+  _globals['_GETSUBJECTERASURERESPONSE']._serialized_end=1149
+  _globals['_PUTHOLDREQUEST']._serialized_start=1151
+  _globals['_PUTHOLDREQUEST']._serialized_end=1267
+  _globals['_PUTHOLDRESPONSE']._serialized_start=1269
+  _globals['_PUTHOLDRESPONSE']._serialized_end=1330
+  _globals['_RELEASEHOLDREQUEST']._serialized_start=1332
+  _globals['_RELEASEHOLDREQUEST']._serialized_end=1407
+  _globals['_RELEASEHOLDRESPONSE']._serialized_start=1409
+  _globals['_RELEASEHOLDRESPONSE']._serialized_end=1430
+  _globals['_LISTHOLDSREQUEST']._serialized_start=1432
+  _globals['_LISTHOLDSREQUEST']._serialized_end=1489
+  _globals['_LISTHOLDSRESPONSE']._serialized_start=1491
+  _globals['_LISTHOLDSRESPONSE']._serialized_end=1580
+  _globals['_ERASURES']._serialized_start=1583
+  _globals['_ERASURES']._serialized_end=2281
 # @@protoc_insertion_point(module_scope)

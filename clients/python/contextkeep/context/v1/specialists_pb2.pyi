@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor

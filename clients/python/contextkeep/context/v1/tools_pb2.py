@@ -25,13 +25,29 @@ _sym_db = _symbol_database.Default()
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"contextkeep/context/v1/tools.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Tool\"\xb7\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\x12\x1a\n\x12output_schema_json\x18\x08 \x01(\t\"~\n\x14ListResourcesRequest\x12\x16\n\x0e\x65ntity_node_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x12\n\ngraph_name\x18\x05 \x01(\t\"e\n\x15ListResourcesResponse\x12\x33\n\tresources\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"\xac\x01\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\t\x12\x16\n\x0e\x65ntity_node_id\x18\x03 \x01(\t\x12\x11\n\tread_only\x18\x04 \x01(\x08\x12\x13\n\x0b\x65xternal_id\x18\x05 \x01(\t\x12\x12\n\ngraph_name\x18\x06 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x07 \x01(\t\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xed\x02\n\x05Tools\x12q\n\tListTools\x12(.contextkeep.context.v1.ListToolsRequest\x1a).contextkeep.context.v1.ListToolsResponse\"\x0f\x90\x02\x01\xc2\xda\x18\x08\x08\x01\x10\x01\x18\x06 \x01\x12{\n\rListResources\x12,.contextkeep.context.v1.ListResourcesRequest\x1a-.contextkeep.context.v1.ListResourcesResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x06\x12t\n\x0b\x45xecuteTool\x12*.contextkeep.context.v1.ExecuteToolRequest\x1a+.contextkeep.context.v1.ExecuteToolResponse\"\x0c\xc2\xda\x18\x08\x08\x01\x10\x07\x18\x06 \x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"contextkeep/context/v1/tools.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"@\n\x11ListToolsResponse\x12+\n\x05tools\x18\x01 \x03(\x0b\x32\x1c.contextkeep.context.v1.Tool\"\xb7\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\x12\x1a\n\x12output_schema_json\x18\x08 \x01(\t\"\xb9\x01\n\x14ListResourcesRequest\x12\x1e\n\x0e\x65ntity_node_id\x18\x01 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x30\n\x0b\x65xternal_id\x18\x04 \x01(\tB\x1b\xca\xda\x18\x17\n\x15\x45XTERNAL_ID_BYTES_MAX\x12(\n\ngraph_name\x18\x05 \x01(\tB\x14\xca\xda\x18\x10\n\x0eTYPE_CHARS_MAX\"e\n\x15ListResourcesResponse\x12\x33\n\tresources\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"\xf8\x01\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x1e\n\x0e\x61rguments_json\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x38\x01\x12\x1e\n\x0e\x65ntity_node_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\x12\x11\n\tread_only\x18\x04 \x01(\x08\x12\x30\n\x0b\x65xternal_id\x18\x05 \x01(\tB\x1b\xca\xda\x18\x17\n\x15\x45XTERNAL_ID_BYTES_MAX\x12(\n\ngraph_name\x18\x06 \x01(\tB\x14\xca\xda\x18\x10\n\x0eTYPE_CHARS_MAX\x12 \n\x0fsubject_user_id\x18\x07 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xed\x02\n\x05Tools\x12q\n\tListTools\x12(.contextkeep.context.v1.ListToolsRequest\x1a).contextkeep.context.v1.ListToolsResponse\"\x0f\x90\x02\x01\xc2\xda\x18\x08\x08\x01\x10\x01\x18\x06 \x01\x12{\n\rListResources\x12,.contextkeep.context.v1.ListResourcesRequest\x1a-.contextkeep.context.v1.ListResourcesResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x06\x12t\n\x0b\x45xecuteTool\x12*.contextkeep.context.v1.ExecuteToolRequest\x1a+.contextkeep.context.v1.ExecuteToolResponse\"\x0c\xc2\xda\x18\x08\x08\x01\x10\x07\x18\x06 \x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextkeep.context.v1.tools_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['entity_node_id']._loaded_options = None
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['entity_node_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['external_id']._loaded_options = None
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['external_id']._serialized_options = b'\312\332\030\027\n\025EXTERNAL_ID_BYTES_MAX'
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['graph_name']._loaded_options = None
+  _globals['_LISTRESOURCESREQUEST'].fields_by_name['graph_name']._serialized_options = b'\312\332\030\020\n\016TYPE_CHARS_MAX'
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['arguments_json']._loaded_options = None
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['arguments_json']._serialized_options = b'\312\332\030\0028\001'
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['entity_node_id']._loaded_options = None
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['entity_node_id']._serialized_options = b'\312\332\030\0020\001'
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['external_id']._loaded_options = None
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['external_id']._serialized_options = b'\312\332\030\027\n\025EXTERNAL_ID_BYTES_MAX'
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['graph_name']._loaded_options = None
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['graph_name']._serialized_options = b'\312\332\030\020\n\016TYPE_CHARS_MAX'
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['subject_user_id']._loaded_options = None
+  _globals['_EXECUTETOOLREQUEST'].fields_by_name['subject_user_id']._serialized_options = b'\312\332\030\003\020\200\004'
   _globals['_TOOLS'].methods_by_name['ListTools']._loaded_options = None
   _globals['_TOOLS'].methods_by_name['ListTools']._serialized_options = b'\220\002\001\302\332\030\010\010\001\020\001\030\006 \001'
   _globals['_TOOLS'].methods_by_name['ListResources']._loaded_options = None
@@ -44,16 +60,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTTOOLSRESPONSE']._serialized_end=192
   _globals['_TOOL']._serialized_start=195
   _globals['_TOOL']._serialized_end=378
-  _globals['_LISTRESOURCESREQUEST']._serialized_start=380
-  _globals['_LISTRESOURCESREQUEST']._serialized_end=506
-  _globals['_LISTRESOURCESRESPONSE']._serialized_start=508
-  _globals['_LISTRESOURCESRESPONSE']._serialized_end=609
-  _globals['_RESOURCE']._serialized_start=611
-  _globals['_RESOURCE']._serialized_end=711
-  _globals['_EXECUTETOOLREQUEST']._serialized_start=714
-  _globals['_EXECUTETOOLREQUEST']._serialized_end=886
-  _globals['_EXECUTETOOLRESPONSE']._serialized_start=888
-  _globals['_EXECUTETOOLRESPONSE']._serialized_end=930
-  _globals['_TOOLS']._serialized_start=933
-  _globals['_TOOLS']._serialized_end=1298
+  _globals['_LISTRESOURCESREQUEST']._serialized_start=381
+  _globals['_LISTRESOURCESREQUEST']._serialized_end=566
+  _globals['_LISTRESOURCESRESPONSE']._serialized_start=568
+  _globals['_LISTRESOURCESRESPONSE']._serialized_end=669
+  _globals['_RESOURCE']._serialized_start=671
+  _globals['_RESOURCE']._serialized_end=771
+  _globals['_EXECUTETOOLREQUEST']._serialized_start=774
+  _globals['_EXECUTETOOLREQUEST']._serialized_end=1022
+  _globals['_EXECUTETOOLRESPONSE']._serialized_start=1024
+  _globals['_EXECUTETOOLRESPONSE']._serialized_end=1066
+  _globals['_TOOLS']._serialized_start=1069
+  _globals['_TOOLS']._serialized_end=1434
 # @@protoc_insertion_point(module_scope)

@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { MethodOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/options.proto.
  */
 export const file_contextkeep_options: GenFile = /*@__PURE__*/
-  fileDesc("Chljb250ZXh0a2VlcC9vcHRpb25zLnByb3RvEgtjb250ZXh0a2VlcCLcAwoEQ2FsbBImCgVzY29wZRgBIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuU2NvcGUSJAoEY29zdBgCIAEoDjIWLmNvbnRleHRrZWVwLkNhbGwuQ29zdBImCgV3aG9zZRgDIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuV2hvc2USEwoLY29udGV4dF9rZXkYBCABKAgidQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIICgRSRUFEEAESCQoFV1JJVEUQAhIJCgVBRE1JThADEgwKCE9QRVJBVE9SEAQSEAoMQ09OVEVYVF9SRUFEEAUSCwoHQ09NUElMRRAGEggKBE5PTkUQByJvCgRDb3N0EhQKEENPU1RfVU5TUEVDSUZJRUQQABIJCgVDSEVBUBABEgsKB1JFQ0FMTFMQAhIJCgVXQUxLUxADEgkKBVBBQ0tTEAQSCQoFU0NBTlMQBRIMCghDT01QSUxFUxAGEgoKBlBBUlRMWRAHImEKBVdob3NlEhUKEVdIT1NFX1VOU1BFQ0lGSUVEEAASCgoGVEVOQU5UEAESBwoDQVBQEAISCAoETk9ERRADEggKBFVTRVIQBBILCgdDT05URVhUEAUSCwoHU0VWRVJBTBAGOkcKBGNhbGwSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxioiwMgASgLMhEuY29udGV4dGtlZXAuQ2FsbFIEY2FsbGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chljb250ZXh0a2VlcC9vcHRpb25zLnByb3RvEgtjb250ZXh0a2VlcCLcAwoEQ2FsbBImCgVzY29wZRgBIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuU2NvcGUSJAoEY29zdBgCIAEoDjIWLmNvbnRleHRrZWVwLkNhbGwuQ29zdBImCgV3aG9zZRgDIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuV2hvc2USEwoLY29udGV4dF9rZXkYBCABKAgidQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIICgRSRUFEEAESCQoFV1JJVEUQAhIJCgVBRE1JThADEgwKCE9QRVJBVE9SEAQSEAoMQ09OVEVYVF9SRUFEEAUSCwoHQ09NUElMRRAGEggKBE5PTkUQByJvCgRDb3N0EhQKEENPU1RfVU5TUEVDSUZJRUQQABIJCgVDSEVBUBABEgsKB1JFQ0FMTFMQAhIJCgVXQUxLUxADEgkKBVBBQ0tTEAQSCQoFU0NBTlMQBRIMCghDT01QSUxFUxAGEgoKBlBBUlRMWRAHImEKBVdob3NlEhUKEVdIT1NFX1VOU1BFQ0lGSUVEEAASCgoGVEVOQU5UEAESBwoDQVBQEAISCAoETk9ERRADEggKBFVTRVIQBBILCgdDT05URVhUEAUSCwoHU0VWRVJBTBAGIo0BCgRSdWxlEg0KBWxpbWl0GAEgAygJEhEKCWNoYXJzX21heBgCIAEoAxIRCglieXRlc19tYXgYAyABKAMSEQoJaXRlbXNfbWF4GAQgASgDEhEKCXZhbHVlX21heBgFIAEoAxIKCgJpZBgGIAEoCBIMCgRqc29uGAcgASgIEhAKCHJlcXVpcmVkGAggASgIOkcKBGNhbGwSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxioiwMgASgLMhEuY29udGV4dGtlZXAuQ2FsbFIEY2FsbDpGCgRydWxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxipiwMgASgLMhEuY29udGV4dGtlZXAuUnVsZVIEcnVsZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * The facts of a call that no signature shows, written once, at its RPC:
@@ -253,8 +253,92 @@ export const Call_WhoseSchema: GenEnum<Call_Whose> = /*@__PURE__*/
   enumDesc(file_contextkeep_options, 0, 2);
 
 /**
+ * What the value of a field in a request must be. Passing a limit is `LimitExceeded` with the field, the limit and the
+ * value; any other fault is `InvalidArgument` with the field.
+ *
+ *     repeated string tags = 11 [(contextkeep.rule) = {limit: "TAGS_MAX", limit: "TAG_CHARS_MAX"}];
+ *     string working_memory_id = 1 [(contextkeep.rule) = {id: true, required: true}];
+ *
+ * docs/limits.md lists these rules. Servers check values where every way in passes them (`service_runtime/checks.py`),
+ * and a test holds the two together.
+ *
+ * @generated from message contextkeep.Rule
+ */
+export type Rule = Message<"contextkeep.Rule"> & {
+  /**
+   * Settings that are limits of it: of the characters or bytes of a text, the items of a list, or a number, as the
+   * setting's name says. Where there is no setting, the numbers below.
+   *
+   * @generated from field: repeated string limit = 1;
+   */
+  limit: string[];
+
+  /**
+   * of a text, or of each text of a list
+   *
+   * @generated from field: int64 chars_max = 2;
+   */
+  charsMax: bigint;
+
+  /**
+   * of a text in UTF-8, or of bytes
+   *
+   * @generated from field: int64 bytes_max = 3;
+   */
+  bytesMax: bigint;
+
+  /**
+   * of a list
+   *
+   * @generated from field: int64 items_max = 4;
+   */
+  itemsMax: bigint;
+
+  /**
+   * of a number
+   *
+   * @generated from field: int64 value_max = 5;
+   */
+  valueMax: bigint;
+
+  /**
+   * a UUID, or empty if it is not required
+   *
+   * @generated from field: bool id = 6;
+   */
+  id: boolean;
+
+  /**
+   * a JSON document
+   *
+   * @generated from field: bool json = 7;
+   */
+  json: boolean;
+
+  /**
+   * it must not be empty
+   *
+   * @generated from field: bool required = 8;
+   */
+  required: boolean;
+};
+
+/**
+ * Describes the message contextkeep.Rule.
+ * Use `create(RuleSchema)` to create a new message.
+ */
+export const RuleSchema: GenMessage<Rule> = /*@__PURE__*/
+  messageDesc(file_contextkeep_options, 1);
+
+/**
  * @generated from extension: contextkeep.Call call = 50600;
  */
 export const call: GenExtension<MethodOptions, Call> = /*@__PURE__*/
   extDesc(file_contextkeep_options, 0);
+
+/**
+ * @generated from extension: contextkeep.Rule rule = 50601;
+ */
+export const rule: GenExtension<FieldOptions, Rule> = /*@__PURE__*/
+  extDesc(file_contextkeep_options, 1);
 
