@@ -8,6 +8,8 @@ from model import Field, Message, Model
 
 _BEGIN, _END = "<!-- Made from the protos by `make proto`. -->\n", "<!-- The end of what is made. -->\n"
 
+_UNITS = {"characters": "_CHARS_MAX", "bytes": "_BYTES_MAX"}
+
 
 def page(before: str, model: Model, defaults: Mapping[str, object]) -> str:
     """Return the page with a new table of fields.
@@ -43,6 +45,10 @@ def _of_requests(model: Model) -> Sequence[Message]:
     return [message for name, message in model.messages.items() if name in found]
 
 
+def _unit(setting: str) -> str:
+    return next((f" {unit}" for unit, end in _UNITS.items() if setting.endswith(end)), "")
+
+
 def _rule(field: Field, defaults: Mapping[str, object]) -> list[str]:
     """Return what the value of a field must be, in words."""
     rule = field.rule
@@ -50,7 +56,7 @@ def _rule(field: Field, defaults: Mapping[str, object]) -> list[str]:
     each = "each " if field.is_repeated else ""
     said += ["UUIDs" if field.is_repeated else "a UUID"] if rule.id else []
     said += ["JSON"] if rule.json else []
-    said += [f"`{name}` ({defaults[name]:,})" for name in rule.limit]
+    said += [f"`{name}` ({defaults[name]:,}{_unit(name)})" for name in rule.limit]
     for value, unit in (
         (rule.items_max, "items"),
         (rule.chars_max, "characters"),
