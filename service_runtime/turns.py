@@ -31,10 +31,10 @@ LEASE_S = 0.1  # of an ordinary turn: a call that is not done by then waits for 
 # grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
 # calls fill the loop, those of all callers wait in core, first come, first served. So a key gets more turns only after
 # no call has arrived for a moment: then core's queue is empty, and all that wait do so in ours.
-UNPACED = 2  # turns of a key that need not wait for that
+UNPACED = 1  # turns of a key that need not wait for that: a loop that two calls fill takes no further calls from core
 PACE_S = 0.001  # between two looks for arrivals
 QUIET_LOOKS = 2  # in a row that find none
-PACE_S_MAX = 0.005  # then the key gets one turn although calls arrive
+PACE_S_MAX = 0.05  # then the key gets one turn although calls arrive
 _KEYS_MAX = 1000
 
 

@@ -155,7 +155,7 @@ async def test_records_come_newest_first_and_only_so_many_but_all_are_counted(wo
     assert [record.content_json for record in group.records] == ["", ""]
 
     (entity,) = [one async for one in world.context.fetch_wm_manifest(world.ids["one"], counts_only=True)]
-    assert (entity.record_count, entity.groups[0].records) == (5, [])
+    assert (entity.record_count, entity.groups[0].records) == (5, ())
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 100])
@@ -241,12 +241,12 @@ async def test_a_token_is_bound_to_its_manifest(world: World):
         ({"root_node_id": ""}, InvalidArgument, "root_node_id"),
         ({"root_node_id": "x"}, InvalidArgument, "root_node_id"),
         ({"depth_max": -1}, InvalidArgument, "depth_max"),
-        ({"depth_max": 101}, LimitExceeded, ""),
+        ({"depth_max": 101}, LimitExceeded, "depth_max"),
         ({"records_max": -1}, InvalidArgument, "records_max"),
         ({"page_size": -1}, InvalidArgument, "page_size"),
-        ({"edge_types": [""]}, InvalidArgument, "edge_types"),
-        ({"edge_types": ["x"] * 101}, LimitExceeded, ""),
-        ({"tags": ["x"] * 101}, LimitExceeded, ""),
+        ({"edge_types": [""]}, InvalidArgument, "edge_types[0]"),
+        ({"edge_types": ["x"] * 101}, LimitExceeded, "edge_types"),
+        ({"tags": ["x"] * 101}, LimitExceeded, "tags"),
         ({"metadata_contains_json": "["}, InvalidArgument, "metadata_contains_json"),
     ],
 )

@@ -115,8 +115,8 @@ async def test_a_content_type_that_was_said_stays_when_the_content_changes(calle
     [
         ({"content_text": "a\0b"}, InvalidArgument, "record.content_text"),
         ({"content_text": "a", "content_json": "1"}, InvalidArgument, "record.content_text"),
-        ({"content_text": "x" * (MIB + 1)}, LimitExceeded, ""),
-        ({"content_text": "é" * (MIB // 2 + 1)}, LimitExceeded, ""),
+        ({"content_text": "x" * (MIB + 1)}, LimitExceeded, "record.content_text"),
+        ({"content_text": "é" * (MIB // 2 + 1)}, LimitExceeded, "record.content_text"),
     ],
     ids=["nul", "both", "too many characters", "too many bytes"],
 )

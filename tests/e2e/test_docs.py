@@ -140,7 +140,10 @@ def test_every_file_that_the_picture_of_the_house_names_is_there():
     """Moves are frequent, and a wrong name costs a newcomer more than none."""
     rooms = [
         ROOT,
-        *(ROOT / name for name in ("context_service", "entity_service", "service_runtime", "clients/python")),
+        *(
+            ROOT / name
+            for name in ("context_service", "entity_service", "service_runtime", "clients/python", "proto/generator")
+        ),
     ]
     for page in ("architecture.md", "contributing.md"):
         named = re.findall(r"(?<![\w*])[\w./]+(?:\.py|(?<=\w)/)(?![\w*])", (ROOT / "docs" / page).read_text("utf-8"))

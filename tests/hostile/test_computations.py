@@ -92,7 +92,6 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "text of a record: `RECORD_TEXT_BYTES_MAX`": ("context_service.contexts.pointed_records:PointedRecords._claimed",),
     "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
-        "context_service.contexts.recall:Recalling._found",
         "context_service.contexts.recall:Recalling._recall",
     ),
     "a status message: 1 MiB": ("context_service.contexts.tasks:Tasks._check",),
@@ -206,7 +205,6 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "columns of found records; passages as `Recall`, in steps": (
         "context_service.working_memory.asked:AskedRecords.in_columns",
-        "context_service.working_memory.asked:AskedRecords.in_passages",
     ),
     "text of a file: its limit of bytes": ("context_service.working_memory.file_texts:FileTexts._put",),
     "content of a record: 1 MiB": (

@@ -655,7 +655,7 @@ async def test_what_is_no_facet_is_refused(world: World, wrong: dict[str, Any]):
 
 
 async def test_a_page_has_no_more_facets_that_were_put_than_it_may(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.knowledge.compiled.PUT_MAX", 1)
+    monkeypatch.setattr("context_service.knowledge.compiled_pages.PUT_MAX", 1)
     node = await world.node("Customer", "Orrery", text="x")
     await world.approve("customer", rules())
     await compiled(world)
