@@ -224,7 +224,7 @@ async def test_functions_are_the_same_for_both_clients_and_bind_what_a_model_may
         assert one.parameters["type"] == "object"
         assert one.description
         assert not {"context_id", "entity_node_id"} & set(one.parameters["properties"])
-    recalled = await by_name["context_recall"](text="harbour", context_id=new_id())
+    recalled = await by_name["context_recall"](query="harbour", context_id=new_id())
     assert "closes at nine" in json.dumps(recalled)
     assert "error" not in await by_name["wm_upload"](name="a.md", content="x", entity_node_id=new_id())
     assert "a.md" in json.dumps(await by_name["wm_list"]())
