@@ -1,7 +1,7 @@
 """Checks of values that callers send: one line where a value comes in, and one wording of the errors.
 
 Every way in passes them: gRPC, HTTP, MCP, imports. `(contextkeep.rule)` in the protos states the same limits for docs
-and clients; tests/hostile/test_rules.py holds the two together.
+and clients; tests/hostile/test_limits.py holds the two together.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class CallerLeftError(BaseException):
 
 
 class _Wanted:
-    """Whether somebody still waits for some work. Written by the event loop, read by a thread."""
+    """Whether a caller still waits for the work of a thread. The event loop writes it, the thread reads it."""
 
     __slots__ = ("is_over",)
 

@@ -52,7 +52,7 @@ class LoopWaits:
 
     def _turn(self, due_at: float, cpu_s: float) -> None:
         now = time.monotonic()
-        # In the interval before it was due the loop may have worked without keeping anybody waiting.
+        # In the interval before it was due the loop may have worked without keeping a call waiting.
         self._waits.append((now, max(0.0, now - due_at), max(0.0, time.thread_time() - cpu_s - INTERVAL_S)))
         self._ask()
 

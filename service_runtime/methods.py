@@ -17,6 +17,7 @@ from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 
 _AT_ONCE = (options_pb2.Call.CHEAP, options_pb2.Call.PARTLY)
+_SPEAKING = (options_pb2.Call.ADMIN, options_pb2.Call.OPERATOR)  # for a tenant, or for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,35 +27,23 @@ class Method:
     Args:
         path: "/contextkeep.entity.v1.EntityGraph/GetNode".
         options: The facts that its proto states.
+        scope: The scope that a key needs: "read", "context:read".
         reads: It changes nothing.
-        answers_stream: Its answer is a stream.
+        is_expensive: A call waits for one of the few turns before it begins.
+        is_administrative: The audit log keeps its calls: they speak for a tenant or for all, and change or export data.
     """
 
     path: str
     options: options_pb2.Call
+    scope: str
     reads: bool
-    answers_stream: bool
+    is_expensive: bool
+    is_administrative: bool
 
     @property
     def name(self) -> str:
         """Return the name within the service: "GetNode"."""
         return self.path.rpartition("/")[2]
-
-    @property
-    def scope(self) -> str:
-        """Return the scope that a key needs: "read", "context:read"."""
-        return options_pb2.Call.Scope.Name(self.options.scope).lower().replace("_", ":")
-
-    @property
-    def is_expensive(self) -> bool:
-        """Say whether a call waits for one of the few turns before it begins."""
-        return self.options.cost not in _AT_ONCE
-
-    @property
-    def is_administrative(self) -> bool:
-        """Say whether the audit log keeps its calls: they speak for a tenant or for all, and change or export data."""
-        speaks = self.options.scope in (options_pb2.Call.ADMIN, options_pb2.Call.OPERATOR)
-        return speaks and (not self.reads or self.answers_stream)
 
 
 @cache
@@ -71,11 +60,14 @@ def method_of(path: str) -> Method:
     call: options_pb2.Call = options.Extensions[options_pb2.call]  # type: ignore[index]  # the stub calls it a descriptor
     if not (call.scope and call.cost and call.whose):
         raise ValueError(f"{path} needs `option (contextkeep.call)` with scope, cost and whose")
+    reads = options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     return Method(
         path=path,
         options=call,
-        reads=options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
-        answers_stream=described.server_streaming,
+        scope=options_pb2.Call.Scope.Name(call.scope).lower().replace("_", ":"),
+        reads=reads,
+        is_expensive=call.cost not in _AT_ONCE,
+        is_administrative=call.scope in _SPEAKING and (not reads or described.server_streaming),
     )
 
 
