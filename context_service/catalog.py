@@ -74,7 +74,7 @@ class Table:
 
     @cached_property
     def lock(self) -> str:
-        """Read a thing that the caller sees, and let nobody else change it before the transaction ends."""
+        """Read a thing that the caller sees, and lock it until the transaction ends."""
         return f"{self.read} FOR UPDATE OF t"
 
     @cached_property

@@ -183,7 +183,7 @@ class _Lookups:
             self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         )
         looking_up.add_done_callback(ended)
-        # Shielded, for who gives up leaves a thread behind that still looks it up.
+        # Shielded, because a call that gives up leaves a thread that still looks up the name.
         found = await asyncio.shield(looking_up)
         return list(dict.fromkeys(str(one[4][0]) for one in found))
 

@@ -142,7 +142,7 @@ class Turns:
         self._pace()
 
     def arrived(self) -> None:
-        """Note that grpc has handed a call over, whoever makes it."""
+        """Note that grpc has handed over a call, of any caller."""
         self._arrivals += 1
 
     def _pace(self) -> None:

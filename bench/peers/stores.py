@@ -28,7 +28,7 @@ class Store(Protocol):
         """Make the calls one after the other; return the seconds of each and a digest of what the last one read."""
 
     def size_bytes(self) -> int:
-        """Return what its tables take on disk, with their indexes and what is stored beside them."""
+        """Return what its tables take on disk, with their indexes and their TOAST tables."""
 
 
 class Ours:

@@ -72,7 +72,7 @@ _COUNT_QUEUED = Across(
     """,
     contexts=True,
     subjects=True,
-    why="a tenant may queue so many, whoever of its users writes them; what comes back is a number",
+    why="a tenant may queue so many, those of all its users together; the answer is a number",
 )
 _CLAIM = Across(
     sql="""

@@ -431,7 +431,7 @@ class Packs:
             Moved: this call, or another one, folded the window or wrote to it.
         """
         ahead = await self._caught_up(window_id, principal, packs=True)
-        if ahead.window.has_untold and not ahead.waiting:  # results stand right behind their calls
+        if ahead.window.has_untold and not ahead.waiting:  # results stand right after their calls
             await self._tell(ahead.window, principal)
             raise Moved
         if ahead.tokens > _limits(ahead.window).high:

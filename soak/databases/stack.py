@@ -37,7 +37,7 @@ RETRIES = 8  # the network may find a dying replica several times
 START_S = 180.0  # that a service may take, beside all else
 _IS_DOWN = '"event":"database does not serve its tenants"'  # which is so while one is killed
 
-# Rows that were written into a database behind the transaction that gave their tenant up.
+# Rows that were written into a database after the transaction that gave up their tenant.
 _WRITTEN_LATE = """
 SELECT count(*) FROM {table} t JOIN access.residence r USING (tenant_id)
 WHERE r.state = 'GONE' AND age(t.xmin) < age(r.xmin)
