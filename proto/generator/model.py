@@ -89,7 +89,18 @@ class Rpc:
     reads: bool
     is_idempotent: bool  # its request, or the header of its stream, has a `request_id`
     call: options_pb2.Call
+    client: str  # noun and verb of the clients' method, "contexts.recall"
     comment: str
+
+    @property
+    def noun(self) -> str:
+        """Return the noun of the clients' method: "contexts"."""
+        return self.client.partition(".")[0]
+
+    @property
+    def verb(self) -> str:
+        """Return the name of the clients' method: "recall"."""
+        return self.client.partition(".")[2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +154,7 @@ def _rpcs(file: FileDescriptorProto, messages: Mapping[str, Message]) -> Iterato
                 reads=method.options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
                 is_idempotent=any(one.name == "request_id" for fields in (request.fields, *headers) for one in fields),
                 call=method.options.Extensions[options_pb2.call],
+                client=method.options.Extensions[options_pb2.client],
                 comment=comments.get((_SERVICE, service_number, _METHOD, number), ""),
             )
 

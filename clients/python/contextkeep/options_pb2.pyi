@@ -9,6 +9,8 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 CALL_FIELD_NUMBER: _ClassVar[int]
 call: _descriptor.FieldDescriptor
+CLIENT_FIELD_NUMBER: _ClassVar[int]
+client: _descriptor.FieldDescriptor
 RULE_FIELD_NUMBER: _ClassVar[int]
 rule: _descriptor.FieldDescriptor
 

@@ -26,7 +26,7 @@ from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&contextkeep/context/v1/observing.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x17\n\x15GetRecentCallsRequest\"\xa4\x01\n\x16GetRecentCallsResponse\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x12\n\nprocess_id\x18\x02 \x01(\t\x12.\n\nstarted_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x07minutes\x18\x04 \x03(\x0b\x32$.contextkeep.context.v1.RecentMinute\"\x8d\x01\n\x0cRecentMinute\x12-\n\tbegins_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x63\x61lls\x18\x02 \x01(\x03\x12\x0f\n\x07refused\x18\x03 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x03\x12\x0e\n\x06p50_ms\x18\x05 \x01(\x01\x12\x0e\n\x06p95_ms\x18\x06 \x01(\x01\x32\x8b\x01\n\tObserving\x12~\n\x0eGetRecentCalls\x12-.contextkeep.context.v1.GetRecentCallsRequest\x1a..contextkeep.context.v1.GetRecentCallsResponse\"\r\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&contextkeep/context/v1/observing.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x17\n\x15GetRecentCallsRequest\"\xa4\x01\n\x16GetRecentCallsResponse\x12\x0f\n\x07service\x18\x01 \x01(\t\x12\x12\n\nprocess_id\x18\x02 \x01(\t\x12.\n\nstarted_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x07minutes\x18\x04 \x03(\x0b\x32$.contextkeep.context.v1.RecentMinute\"\x8d\x01\n\x0cRecentMinute\x12-\n\tbegins_at\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x63\x61lls\x18\x02 \x01(\x03\x12\x0f\n\x07refused\x18\x03 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x03\x12\x0e\n\x06p50_ms\x18\x05 \x01(\x01\x12\x0e\n\x06p95_ms\x18\x06 \x01(\x01\x32\xab\x01\n\tObserving\x12\x9d\x01\n\x0eGetRecentCalls\x12-.contextkeep.context.v1.GetRecentCallsRequest\x1a..contextkeep.context.v1.GetRecentCallsResponse\",\x90\x02\x01\xc2\xda\x18\x06\x08\x01\x10\x01\x18\x01\xd2\xda\x18\x1boperations.get_recent_callsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,7 +34,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextkeep.context.v1.obse
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_OBSERVING'].methods_by_name['GetRecentCalls']._loaded_options = None
-  _globals['_OBSERVING'].methods_by_name['GetRecentCalls']._serialized_options = b'\220\002\001\302\332\030\006\010\001\020\001\030\001'
+  _globals['_OBSERVING'].methods_by_name['GetRecentCalls']._serialized_options = b'\220\002\001\302\332\030\006\010\001\020\001\030\001\322\332\030\033operations.get_recent_calls'
   _globals['_GETRECENTCALLSREQUEST']._serialized_start=126
   _globals['_GETRECENTCALLSREQUEST']._serialized_end=149
   _globals['_GETRECENTCALLSRESPONSE']._serialized_start=152
@@ -42,5 +42,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RECENTMINUTE']._serialized_start=319
   _globals['_RECENTMINUTE']._serialized_end=460
   _globals['_OBSERVING']._serialized_start=463
-  _globals['_OBSERVING']._serialized_end=602
+  _globals['_OBSERVING']._serialized_end=634
 # @@protoc_insertion_point(module_scope)

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/options.proto.
  */
 export const file_contextkeep_options: GenFile = /*@__PURE__*/
-  fileDesc("Chljb250ZXh0a2VlcC9vcHRpb25zLnByb3RvEgtjb250ZXh0a2VlcCLcAwoEQ2FsbBImCgVzY29wZRgBIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuU2NvcGUSJAoEY29zdBgCIAEoDjIWLmNvbnRleHRrZWVwLkNhbGwuQ29zdBImCgV3aG9zZRgDIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuV2hvc2USEwoLY29udGV4dF9rZXkYBCABKAgidQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIICgRSRUFEEAESCQoFV1JJVEUQAhIJCgVBRE1JThADEgwKCE9QRVJBVE9SEAQSEAoMQ09OVEVYVF9SRUFEEAUSCwoHQ09NUElMRRAGEggKBE5PTkUQByJvCgRDb3N0EhQKEENPU1RfVU5TUEVDSUZJRUQQABIJCgVDSEVBUBABEgsKB1JFQ0FMTFMQAhIJCgVXQUxLUxADEgkKBVBBQ0tTEAQSCQoFU0NBTlMQBRIMCghDT01QSUxFUxAGEgoKBlBBUlRMWRAHImEKBVdob3NlEhUKEVdIT1NFX1VOU1BFQ0lGSUVEEAASCgoGVEVOQU5UEAESBwoDQVBQEAISCAoETk9ERRADEggKBFVTRVIQBBILCgdDT05URVhUEAUSCwoHU0VWRVJBTBAGIo0BCgRSdWxlEg0KBWxpbWl0GAEgAygJEhEKCWNoYXJzX21heBgCIAEoAxIRCglieXRlc19tYXgYAyABKAMSEQoJaXRlbXNfbWF4GAQgASgDEhEKCXZhbHVlX21heBgFIAEoAxIKCgJpZBgGIAEoCBIMCgRqc29uGAcgASgIEhAKCHJlcXVpcmVkGAggASgIOkcKBGNhbGwSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxioiwMgASgLMhEuY29udGV4dGtlZXAuQ2FsbFIEY2FsbDpGCgRydWxlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxipiwMgASgLMhEuY29udGV4dGtlZXAuUnVsZVIEcnVsZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Chljb250ZXh0a2VlcC9vcHRpb25zLnByb3RvEgtjb250ZXh0a2VlcCLcAwoEQ2FsbBImCgVzY29wZRgBIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuU2NvcGUSJAoEY29zdBgCIAEoDjIWLmNvbnRleHRrZWVwLkNhbGwuQ29zdBImCgV3aG9zZRgDIAEoDjIXLmNvbnRleHRrZWVwLkNhbGwuV2hvc2USEwoLY29udGV4dF9rZXkYBCABKAgidQoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIICgRSRUFEEAESCQoFV1JJVEUQAhIJCgVBRE1JThADEgwKCE9QRVJBVE9SEAQSEAoMQ09OVEVYVF9SRUFEEAUSCwoHQ09NUElMRRAGEggKBE5PTkUQByJvCgRDb3N0EhQKEENPU1RfVU5TUEVDSUZJRUQQABIJCgVDSEVBUBABEgsKB1JFQ0FMTFMQAhIJCgVXQUxLUxADEgkKBVBBQ0tTEAQSCQoFU0NBTlMQBRIMCghDT01QSUxFUxAGEgoKBlBBUlRMWRAHImEKBVdob3NlEhUKEVdIT1NFX1VOU1BFQ0lGSUVEEAASCgoGVEVOQU5UEAESBwoDQVBQEAISCAoETk9ERRADEggKBFVTRVIQBBILCgdDT05URVhUEAUSCwoHU0VWRVJBTBAGIo0BCgRSdWxlEg0KBWxpbWl0GAEgAygJEhEKCWNoYXJzX21heBgCIAEoAxIRCglieXRlc19tYXgYAyABKAMSEQoJaXRlbXNfbWF4GAQgASgDEhEKCXZhbHVlX21heBgFIAEoAxIKCgJpZBgGIAEoCBIMCgRqc29uGAcgASgIEhAKCHJlcXVpcmVkGAggASgIOkcKBGNhbGwSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxioiwMgASgLMhEuY29udGV4dGtlZXAuQ2FsbFIEY2FsbDo4CgZjbGllbnQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiqiwMgASgJUgZjbGllbnQ6RgoEcnVsZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYqYsDIAEoCzIRLmNvbnRleHRrZWVwLlJ1bGVSBHJ1bGViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * The facts of a call that no signature shows, written once, at its RPC:
@@ -20,6 +20,7 @@ export const file_contextkeep_options: GenFile = /*@__PURE__*/
  *     rpc Recall(RecallRequest) returns (RecallResponse) {
  *       option idempotency_level = NO_SIDE_EFFECTS;
  *       option (contextkeep.call) = {scope: READ, cost: RECALLS, whose: CONTEXT, context_key: true};
+ *       option (contextkeep.client) = "contexts.recall";
  *     }
  *
  * Servers, clients, tests and docs derive their tables from these options. Two facts need no option: an RPC whose
@@ -337,8 +338,16 @@ export const call: GenExtension<MethodOptions, Call> = /*@__PURE__*/
   extDesc(file_contextkeep_options, 0);
 
 /**
+ * The method of the clients, as noun and verb: `client.contexts.recall(...)` in Python and in TypeScript.
+ *
+ * @generated from extension: string client = 50602;
+ */
+export const client: GenExtension<MethodOptions, string> = /*@__PURE__*/
+  extDesc(file_contextkeep_options, 1);
+
+/**
  * @generated from extension: contextkeep.Rule rule = 50601;
  */
 export const rule: GenExtension<FieldOptions, Rule> = /*@__PURE__*/
-  extDesc(file_contextkeep_options, 1);
+  extDesc(file_contextkeep_options, 2);
 
