@@ -1,4 +1,4 @@
-"""Write clients/typescript/src/_gen/calls.ts: the methods of the TypeScript client that are one call each.
+"""Write clients/typescript/src/_gen/nouns: the methods of the TypeScript client that are one call each.
 
 The rules: a field of the request that `CALLS` names is an argument, and every other one an option; a list with a
 `next_page_token` is `Rows`; an answer with one value is that value. Conversions are those of `typescript_values`,
@@ -7,38 +7,83 @@ the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from model import Field, Message, Model, Rpc
-from typescript_table import CALLS, Call
-from typescript_values import INTS64, LINE, TIMESTAMP, TYPES, Writer, camel, enum_texts, method_name, reached
+from typescript_table import BOTH, CALLS, HAND_NOUNS, Call
+from typescript_values import (
+    INTS64,
+    LINE,
+    TIMESTAMP,
+    TYPES,
+    Writer,
+    camel,
+    client_name,
+    enum_texts,
+    method_name,
+    reached,
+)
 
 _NODES = ("node_id", "entity_node_id")
 
 
 def files(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the name and the content of the file of each service."""
+    """Yield the name and the content of the file of each noun, and of the nouns of each client."""
     values = reached(model)
-    yield "calls.ts", _Calls(model, values).text()
-    yield "entity-calls.ts", _EntityCalls(model, values).text()
+    for client in (_Calls, _EntityCalls):
+        nouns = client.nouns(model)
+        for noun, rpcs in nouns.items():
+            if rpcs := [rpc for rpc in rpcs if _key(rpc) in CALLS]:
+                yield f"nouns/{client.stem(noun)}.ts", client(model, values).text(noun, rpcs)
+        yield f"{client.kind}-nouns.ts", _clients_nouns(client, nouns)
 
 
 class _Calls(Writer):
-    """The calls of the Context Service, which looks external ids up itself."""
+    """The calls of a noun of the Context Service, which looks external ids up itself."""
 
-    service = "Context Service"
-    package = "contextkeep.context."
-    name, parent, module = "GeneratedCalls", "AppClient", "../context/app.js"
+    folder = "nouns"
+    kind, service = "context", "Context Service"
+    packages: Sequence[str] = ("contextkeep.context.",)
+    prefix = ""  # of the nouns that the other client has, too
+    parent, module, client, client_module = "Noun<AppClient>", "../noun.js", "AppClient", "../context/app.js"
 
-    def text(self) -> str:
+    @classmethod
+    def nouns(cls, model: Model) -> dict[str, list[Rpc]]:
+        """Return the calls of each noun."""
+        nouns: dict[str, list[Rpc]] = {}
+        for rpc in sorted(model.rpcs, key=lambda rpc: rpc.noun):
+            if rpc.service.startswith(tuple(cls.packages)):
+                nouns.setdefault(rpc.noun, []).append(rpc)
+        return nouns
+
+    @classmethod
+    def stem(cls, noun: str) -> str:
+        """Return the name of the module of a noun."""
+        return f"{cls.prefix if noun in BOTH else ''}{noun}".replace("_", "-")
+
+    @classmethod
+    def class_name(cls, noun: str) -> str:
+        """Return the class that callers see: `AgentTemplates`."""
+        name = camel(cls.stem(noun).replace("-", "_"))
+        return name[0].upper() + name[1:]
+
+    @classmethod
+    def hand_module(cls, noun: str) -> str:
+        """Return the module that has the noun's other methods; empty: there are none."""
+        return HAND_NOUNS.get(cls.stem(noun), "")
+
+    def text(self, noun: str, rpcs: Sequence[Rpc]) -> str:
         """Return the file."""
-        rpcs = [rpc for rpc in self.model.rpcs if rpc.service.startswith(self.package) and _key(rpc) in CALLS]
+        name = self.class_name(noun)
+        generated = f"Generated{name}" if self.hand_module(noun) else name
         body = [line for rpc in rpcs for line in self._options_type(rpc)]
-        body += ["", f"/** The calls of the {self.service} that are one method each. */"]
-        body.append(f"export abstract class {self.name} extends {self.parent} {{")
+        body += ["", f"/** The calls of `{camel(noun)}` that are one method each. */"]
+        body.append(f"export class {generated} extends {self.parent} {{")
         methods = [[*self._method(rpc)] for rpc in rpcs]
         body += [line for number, method in enumerate(methods) for line in ([""] if number else []) + method]
-        self.imports(self.module, self.parent)
+        self.imports(self.module, self.parent.partition("<")[0])
+        if "<" in self.parent:
+            self.imports(self.client_module, f"type {self.client}")
         return self.file("the protos", [*body, "}"])
 
     def _options_type(self, rpc: Rpc) -> Iterator[str]:
@@ -46,7 +91,7 @@ class _Calls(Writer):
         if not call.options:
             return
         yield ""
-        yield f"/** Options of `{method_name(rpc.name)}`. */"
+        yield f"/** Options of `{client_name(rpc)}`. */"
         yield f"export interface {call.options} {{"
         for one in self._options(rpc):
             yield from self.comment(one.comment, "  ")
@@ -60,7 +105,7 @@ class _Calls(Writer):
         arguments = [f"{self._name(one, call)}: {self._type(one, call)}" for one in self._args(rpc)]
         arguments.append(f"options: {self._options_of(rpc)} = {{}}")
         (result, conversion) = self._answer(rpc, "page" if is_page else "answer")
-        name = method_name(rpc.name)
+        name = camel(rpc.verb)
         kind, promise = ("", f"Rows<{result}>") if is_page else ("async ", f"Promise<{result}>")
         line = f"  {kind}{name}({', '.join(arguments)}): {promise} {{"
         if len(line) <= LINE:
@@ -69,13 +114,13 @@ class _Calls(Writer):
             yield from (f"  {kind}{name}(", *(f"    {argument}," for argument in arguments), f"  ): {promise} {{")
         request = list(self._request(rpc.request, "", rpc, "      "))
         yield from ("    const request = {", *request, "    };") if request else ("    const request = {};",)
-        method = f"{self.stub_of_service(rpc)}.method.{name}"
+        method = f"{self.stub_of_service(rpc)}.method.{method_name(rpc.name)}"
         if is_page:
             yield from self._rows(rpc, method, conversion)
         elif result == "void":
-            yield f"    await this.call({method}, request, options);"
+            yield f"    await this.client.call({method}, request, options);"
         else:
-            yield f"    const answer = await this.call({method}, request, options);"
+            yield f"    const answer = await this.client.call({method}, request, options);"
             yield f"    return {conversion};"
         yield "  }"
 
@@ -83,7 +128,7 @@ class _Calls(Writer):
         self.imports("../rows.js", "Rows", "pages")
         yield "    return new Rows(() =>"
         yield "      pages(async (pageToken) => {"
-        yield f"        const page = await this.call({method}, {{ ...request, pageToken }}, options);"
+        yield f"        const page = await this.client.call({method}, {{ ...request, pageToken }}, options);"
         yield f"        return [{conversion}, page.nextPageToken];"
         yield "      }),"
         yield "    );"
@@ -112,7 +157,7 @@ class _Calls(Writer):
         elif fields:
             types.append(f"{{ {fields} }}")
         if "subject_user_id" in names:
-            self.imports("../context/contexts.js", "type ContextOptions")
+            self.imports("../context/app.js", "type ContextOptions")
             types.append("ContextOptions")
         if "request_id" in names:
             self.imports("../writes.js", "type WriteOptions", "requestId")
@@ -255,16 +300,42 @@ class _Calls(Writer):
         return kind, f"{function}({member}!)"
 
 
+def _clients_nouns(client: type[_Calls], nouns: Mapping[str, Sequence[Rpc]]) -> str:
+    """Return the class that has a client's nouns."""
+    names = {noun: client.class_name(noun) for noun in nouns}
+    modules = {
+        noun: f"../{hand}" if (hand := client.hand_module(noun)) else f"./nouns/{client.stem(noun)}" for noun in nouns
+    }
+    name = client.kind.capitalize()
+    return "\n".join(
+        [
+            "// Made from the protos by `make proto`.",
+            "",
+            f'import {{ {client.client} }} from "{client.client_module}";',
+            *(f'import {{ {names[noun]} }} from "{modules[noun]}.js";' for noun in nouns),
+            "",
+            f"export {{ {', '.join(names.values())} }};",
+            "",
+            f"/** What the client of the {client.service} has calls about. */",
+            f"export abstract class {name}Nouns extends {client.client} {{",
+            *(f"  readonly {camel(noun)} = new {names[noun]}(this);" for noun in nouns),
+            "}",
+            "",
+        ]
+    )
+
+
 def _joined(comment: str) -> str:
     return " ".join(comment.split())
 
 
 class _EntityCalls(_Calls):
-    """The calls of the Entity Service, where the client itself looks external ids up."""
+    """The calls of a noun of the Entity Service, where the client itself looks external ids up."""
 
-    service = "Entity Service"
-    package = "contextkeep.entity."
-    name, parent, module = "GeneratedEntityCalls", "NamedNodes", "../entity/names.js"
+    kind, service = "entity", "Entity Service"
+    packages = ("contextkeep.entity.", "contextkeep.context.v1.Observing")
+    prefix = "entity_"
+    parent, module, client, client_module = "NodeNoun", "../entity/names.js", "Client", "../client.js"
 
     def _looked_up(self, field: Field, rpc: Rpc) -> Iterator[str]:
         if not any(one.name == "page_token" for one in rpc.request.fields):
@@ -278,7 +349,7 @@ class _EntityCalls(_Calls):
         self.imports("../rows.js", "type Rows")
         name = camel(nodes[0])
         yield f"    return this.rowsOf({name}, options, async (id, pageToken) => {{"
-        yield f"      const page = await this.call({method}, {{ ...request, {name}: id, pageToken }}, options);"
+        yield f"      const page = await this.client.call({method}, {{ ...request, {name}: id, pageToken }}, options);"
         yield f"      return [{conversion}, page.nextPageToken];"
         yield "    });"
 

@@ -48,6 +48,36 @@ class Call:
     answer: str = ""  # the field of the answer that the method returns, if there are several
 
 
+# Nouns with methods that do more than a call, and the modules that have them.
+HAND_NOUNS = {
+    "archives": "context/archives",
+    "artifacts": "context/artifacts",
+    "blobs": "context/blobs",
+    "changes": "entity/changes",
+    "compiled-pages": "context/compiled-pages",
+    "contexts": "context/contexts",
+    "definitions": "context/definitions",
+    "embeddings": "entity/embeddings",
+    "graph": "entity/graph",
+    "history": "context/history",
+    "knowledge-bases": "context/knowledge-bases",
+    "mappings": "context/mappings",
+    "memories": "context/memories",
+    "operations": "context/operations",
+    "pages": "context/pages",
+    "progress": "entity/progress",
+    "query": "context/query",
+    "records": "context/records",
+    "source-tests": "context/source-tests",
+    "tasks": "context/tasks",
+    "tools": "context/tools",
+    "uploads": "context/uploads",
+    "windows": "context/windows",
+}
+
+# Nouns that both clients have.
+BOTH = frozenset({"operations"})
+
 # Lists of two fields that are a record: its key and its value.
 PAIRS = {
     "BreakCount": ("reason", "count"),
@@ -254,6 +284,7 @@ CALLS = {
     "GetLineage": Call(args=("window_id",)),
     "GetMessage": Call(args=("context_id", "message_id")),
     "GetQueryPolicy": Call(),
+    "GetRecentCalls": Call(),
     "GetSourceTest": Call(args=("test_id",)),
     "GetSubjectErasure": Call(args=("erasure_id",)),
     "GetTask": Call(args=("task_id",)),

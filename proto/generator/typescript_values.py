@@ -35,8 +35,10 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
         yield f"{_stem(proto)}.ts", _Values(model, values, proto).text(messages)
         names = ", ".join(sorted(_name(message.full_name, values[message.full_name]) for message in messages))
         exports.append(f'export type {{ {names} }} from "./{_stem(proto)}.js";')
-    options = ", ".join(sorted(call.options for call in CALLS.values() if call.options))
-    exports.append(f'export type {{ {options} }} from "./calls.js";')
+    for noun in sorted({rpc.noun for rpc in model.rpcs}):
+        calls = [CALLS[rpc.name] for rpc in model.rpcs if rpc.noun == noun and rpc.name in CALLS]
+        if options := ", ".join(sorted(call.options for call in calls if call.options)):
+            exports.append(f'export type {{ {options} }} from "./nouns/{noun.replace("_", "-")}.js";')
     yield "index.ts", "\n".join(["// All values; made from the protos by `make proto`.", "", *sorted(exports), ""])
 
 
@@ -73,6 +75,8 @@ def reached(model: Model) -> Mapping[str, Value]:
 class Writer:
     """A file, and what it has to import."""
 
+    folder = ""  # of the file, in that of the values
+
     def __init__(self, model: Model, values: Mapping[str, Value], proto: str = "") -> None:
         self.model = model
         self.values = values
@@ -80,7 +84,7 @@ class Writer:
         self._stubs: dict[str, bool] = {}  # by proto: whether it is needed at run time
         self._imported: dict[str, set[str]] = {}
         self._fields = {field.name for message in model.messages.values() for field in message.fields}
-        self._rpcs = {rpc.name for rpc in model.rpcs}
+        self._rpcs = {rpc.name: client_name(rpc) for rpc in model.rpcs}
 
     def file(self, source: str, body: Sequence[str]) -> str:
         """Return the whole file; `source` is what it is made from."""
@@ -88,17 +92,23 @@ class Writer:
         for proto, is_needed in sorted(self._stubs.items()):
             kind = "" if is_needed else "type "
             path = proto.removesuffix(".proto")
-            head.append(f'import {kind}* as {self._alias(proto)} from "../gen/{path}_pb.js";')
+            head.append(f'import {kind}* as {self._alias(proto)} from "{self._from("../gen")}/{path}_pb.js";')
         for module, imported in sorted(self._imported.items()):
             names = {name for name in imported if name.removeprefix("type ") == name or name[5:] not in imported}
             are_types = all(name.startswith("type ") for name in names)
             bare = {name: name.removeprefix("type ") for name in names}
             ordered = [bare[name] if are_types else name for name in sorted(names, key=lambda name: bare[name])]
-            line = f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{module}";'
+            line = f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{self._from(module)}";'
             head.append(
                 line if len(line) <= LINE else line.replace("{ ", "{\n  ").replace(", ", ",\n  ").replace(" }", ",\n}")
             )
         return "\n".join([*head, *body, ""])
+
+    def _from(self, module: str) -> str:
+        """Return the path of a module as the file sees it; it is given as the values see it."""
+        if not self.folder or not module.startswith("."):
+            return module
+        return f"../{module.removeprefix('./')}"
 
     def nested_type(self, full_name: str) -> str:
         """Return the type of a value, and import it."""
@@ -167,10 +177,10 @@ class Writer:
     def _client_name(self, name: str) -> str:
         if name in self._fields:
             return camel(name)
-        return method_name(name) if name in self._rpcs else name
+        return self._rpcs.get(name, name)
 
     def _method_name(self, found: re.Match[str]) -> str:
-        return method_name(found[0]) if found[0] in self._rpcs else found[0]
+        return self._rpcs.get(found[0], found[0])
 
 
 class _Values(Writer):
@@ -346,6 +356,11 @@ def _stem(proto: str) -> str:
 def method_name(rpc: str) -> str:
     """Return the name that a call has in TypeScript."""
     return rpc[0].lower() + rpc[1:]
+
+
+def client_name(rpc: Rpc) -> str:
+    """Return the method of the client that makes a call: "contexts.getByExternalId"."""
+    return f"{camel(rpc.noun)}.{camel(rpc.verb)}"
 
 
 def camel(name: str) -> str:

@@ -30,7 +30,27 @@ VARIABLES = {
 }
 SOURCES = sorted((ROOT / "clients" / "typescript" / "src").glob("**/*.ts"))
 TYPESCRIPT = "\n".join(path.read_text("utf-8") for path in SOURCES if "gen" not in path.parts)
-METHOD_NAMES = set(re.findall(r"^  (?:async )?(\w+)\((?:$|.*[{,(]$)", TYPESCRIPT, re.MULTILINE))
+METHOD = re.compile(r"^  (?:async )?\*?(\w+)\((?:$|.*[{,(]$)", re.MULTILINE)
+NOUNS = {
+    name.lower(): noun for noun, name in re.findall(r"^  readonly (\w+) = new (\w+)\(this\)", TYPESCRIPT, re.MULTILINE)
+}
+
+
+def method_names() -> Iterator[str]:
+    """Yield the methods of the TypeScript client: those of its nouns as "windows.pack"."""
+    for path in SOURCES:
+        source = path.read_text("utf-8")
+        noun = next(
+            (
+                NOUNS.get(name.lower(), "")
+                for name in re.findall(r"^export class (?:Generated)?(\w+) extends", source, re.MULTILINE)
+            ),
+            "",
+        )
+        yield from (f"{noun}.{name}" if noun else name for name in METHOD.findall(source))
+
+
+METHOD_NAMES = set(method_names())
 CLASSES = set(re.findall(r"^export (?:abstract )?class (\w+)", TYPESCRIPT, re.MULTILINE))
 PROPERTIES = set(re.findall(r"\b([a-z]\w*)\??:", TYPESCRIPT))
 
@@ -123,8 +143,8 @@ def test_a_false_row_would_be_found():
     assert unknown_of_command("wm get --nothing") == "--nothing"
     assert unknown_of_command("node get-batch") == "get-batch"
     assert unknown_of_command("node") != ""
-    assert unknown_of_method("getBlobAsBytes(id)") == "getBlobAsBytes"
-    assert unknown_of_method("listTools({ contextTypes })") == "contextTypes"
+    assert unknown_of_method("blobs.getAsBytes(id)") == "blobs.getAsBytes"
+    assert unknown_of_method("tools.list({ contextTypes })") == "contextTypes"
     assert {UNKNOWN[heading]("Nothing") for heading in ("RPCs", "Environment")} == {"Nothing"}
 
 

@@ -83,14 +83,14 @@ import { EntityClient } from "contextkeep";
 
 const [address, nodeId, rootCertificates, clientCertificate, clientKey] = process.argv.slice(1);
 const read = (path) => (path ? readFileSync(path) : undefined);
-const graph = new EntityClient({
+const entities = new EntityClient({
   address,
   retries: 0,
   rootCertificates: read(rootCertificates),
   clientCertificate: read(clientCertificate),
   clientKey: read(clientKey),
 });
-console.log(await graph.getNode(nodeId).then((node) => node.id, (error) => error.reason));
+console.log(await entities.graph.getNode(nodeId).then((node) => node.id, (error) => error.reason));
 """
 
 
@@ -123,9 +123,9 @@ import { ContextClient, EntityClient } from "contextkeep";
 
 const [traceparent] = process.argv.slice(1);
 const headers = () => ({ traceparent });
-const graph = new EntityClient({ headers });
-const session = await graph.createNode({ generalTypeName: "Session" });
-await new ContextClient({ headers }).getChatHistory(session.id);
+const entities = new EntityClient({ headers });
+const session = await entities.graph.createNode({ generalTypeName: "Session" });
+await new ContextClient({ headers }).history.get(session.id);
 """
 
 
@@ -149,8 +149,8 @@ UNTRACED = """
 import { createRequire } from "node:module";
 import { EntityClient } from "contextkeep";
 
-const graph = new EntityClient({ address: process.argv[2] });
-console.log((await graph.getNode(process.argv[3])).id);
+const entities = new EntityClient({ address: process.argv[2] });
+console.log((await entities.graph.getNode(process.argv[3])).id);
 try {
   createRequire(import.meta.resolve("contextkeep"))("@opentelemetry/api");
 } catch (error) {
@@ -184,11 +184,11 @@ import { once } from "node:events";
 
 dns.promises.lookup = async () => ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));
 const { EntityClient } = await import("contextkeep");
-const graph = new EntityClient({ address: process.argv[1] });
+const entities = new EntityClient({ address: process.argv[1] });
 let [enough, written] = [false, 0];
 once(process.stdin, "data").then(() => (enough = true));
 const writing = async () => {
-  for (; !enough; written += 1) await graph.createNode({ generalTypeName: "Session" });
+  for (; !enough; written += 1) await entities.graph.createNode({ generalTypeName: "Session" });
 };
 await Promise.all([writing(), writing(), writing()]);
 console.log(written);

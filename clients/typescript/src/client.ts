@@ -57,12 +57,14 @@ interface Service {
 }
 
 export abstract class Client {
-  protected readonly connection: Connection;
+  /** @internal */
+  readonly connection: Connection;
   private readonly budget = new RetryBudget();
-  protected readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
+  /** @internal */
+  readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
   private apiKey = "";
 
-  protected constructor(options: ClientOptions, service: Service) {
+  constructor(options: ClientOptions, service: Service) {
     let address =
       options.address === undefined
         ? parseAddress(process.env[service.variable] || service.address, service.variable)
@@ -143,14 +145,22 @@ export abstract class Client {
     }
   }
 
-  /** The attempts of one call; `timeoutMs` is that of all of them. */
-  protected attempts(options: CallOptions, timeoutMs: number | undefined, mayRepeat = true): Attempts {
+  /**
+   * The attempts of one call; `timeoutMs` is that of all of them.
+   *
+   * @internal
+   */
+  attempts(options: CallOptions, timeoutMs: number | undefined, mayRepeat = true): Attempts {
     if (timeoutMs !== undefined) checkDuration(timeoutMs, "timeoutMs");
     return new Attempts(this.budget, mayRepeat ? this.options.retries : 0, timeoutMs, options.signal);
   }
 
-  /** How the next attempt is made. */
-  protected settings(options: CallOptions, attempts: Attempts): CallSettings {
+  /**
+   * How the next attempt is made.
+   *
+   * @internal
+   */
+  settings(options: CallOptions, attempts: Attempts): CallSettings {
     return {
       metadata: this.metadata(options.headers ?? {}),
       timeoutMs: attempts.remainingMs(),

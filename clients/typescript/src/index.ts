@@ -24,6 +24,7 @@ export type {
   SendOptions,
   TaskOptions,
   UploadOptions,
+  UploadSource,
   WindowOptions,
 } from "./context.js";
 export type {

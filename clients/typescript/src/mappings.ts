@@ -11,7 +11,7 @@ export class MappingRegistry {
   /**
    * Remember rules under a name; those that the name had are forgotten. Nothing is sent.
    *
-   * @param options As of `registerMapping`; a `rulesVersion` that grows with the rules is what rolling deployments need.
+   * @param options As of `mappings.register`; a `rulesVersion` that grows with the rules is what rolling deployments need.
    */
   register(
     mappingName: string,
@@ -26,12 +26,12 @@ export class MappingRegistry {
    * Register all of them in an app, in their order, and return what the names have now. The same rules again are free, so an app
    * does this at every start.
    *
-   * @throws ContextKeepError As of `registerMapping`, for the first that fails; those before it are registered.
+   * @throws ContextKeepError As of `mappings.register`, for the first that fails; those before it are registered.
    */
   async apply(client: ContextClient, options: { appId?: string } & CallOptions = {}): Promise<Mapping[]> {
     const registered: Mapping[] = [];
     for (const mapping of this.mappings.values()) {
-      registered.push(await client.registerMapping({ ...options, ...mapping }));
+      registered.push(await client.mappings.register({ ...options, ...mapping }));
     }
     return registered;
   }

@@ -2,7 +2,7 @@
 
 import type { Upload, WMRecord } from "./_gen/working-memory.js";
 import type { CallOptions } from "./client.js";
-import type { UploadCalls } from "./context/uploads.js";
+import type { Uploads } from "./context/uploads.js";
 import { DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists } from "./gen/errors.js";
 import { Attempts } from "./retries.js";
 import { type ByteStream, type OnProgress, Tally, cut } from "./transfer.js";
@@ -31,7 +31,7 @@ export function patiently<T>(options: ResumeOptions, attempt: () => Promise<T>):
  * The source is read from its start, so that all of it is compared with what the service has.
  */
 export async function sendRest(
-  client: UploadCalls,
+  uploads: Uploads,
   upload: Upload,
   source: ByteStream,
   options: ResumeOptions,
@@ -47,9 +47,9 @@ export async function sendRest(
     let attempts = 0;
     await patiently(options, async () => {
       attempts += 1;
-      if (attempts > 1 && (await client.getUpload(upload.uploadId, call)).offsetBytes === end) return; // its answer was lost
+      if (attempts > 1 && (await uploads.get(upload.uploadId, call)).offsetBytes === end) return; // its answer was lost
       try {
-        await client.appendUpload(upload.uploadId, offset, part, call);
+        await uploads.append(upload.uploadId, offset, part, call);
       } catch (error) {
         // The attempt before was still on its way when we asked.
         const arrived = error instanceof UploadPartExists && error.metadata.offset_bytes === String(end);
@@ -73,5 +73,5 @@ export async function sendRest(
   }
   if (heldBytes) await append();
   const [sizeBytes, sha256] = [tally.sizeBytes, tally.sha256()];
-  return patiently(options, () => client.finishUpload(upload.uploadId, { ...call, sizeBytes, sha256 }));
+  return patiently(options, () => uploads.finish(upload.uploadId, { ...call, sizeBytes, sha256 }));
 }

@@ -79,7 +79,7 @@ export function checkUpload(record: WMRecord, tally: Tally): void {
 }
 
 /**
- * The bytes of a blob as they arrive; made by `getBlob`. Iterate it once, or give it to what takes a stream:
+ * The bytes of a blob as they arrive; made by `blobs.get`. Iterate it once, or give it to what takes a stream:
  * `Readable.from(blob)`, `writeFile(path, blob)`.
  *
  * At the end the number of bytes is checked, and of a whole blob the sha256: if that throws `BlobCorrupted`, what came before is

@@ -10,7 +10,7 @@ import { test } from "node:test";
 
 import { ContextClient, MappingRegistry, newId } from "contextkeep";
 
-import { CONTEXT_ADDRESS, KEY, graph } from "./stack.js";
+import { CONTEXT_ADDRESS, KEY, entities } from "./stack.js";
 
 const client = new ContextClient({ address: `http://${CONTEXT_ADDRESS}`, apiKey: KEY, appId: "firefoundry" });
 
@@ -19,9 +19,9 @@ test("a bundle stores the report of an entity, keeps its id, and reads it again"
   try {
     const report = randomBytes(200_000);
     await writeFile(join(folder, "report.pdf"), report);
-    const entity = await graph.createNode({ generalTypeName: "EntityReport", name: "Q4" });
+    const entity = await entities.graph.createNode({ generalTypeName: "EntityReport", name: "Q4" });
 
-    const { workingMemoryId, blobKey } = await client.uploadBlobFromBuffer({
+    const { workingMemoryId, blobKey } = await client.blobs.upload({
       entityNodeId: entity.id,
       memoryType: "file",
       name: "quarterly-report.pdf",
@@ -30,20 +30,20 @@ test("a bundle stores the report of an entity, keeps its id, and reads it again"
       buffer: await readFile(join(folder, "report.pdf")),
       metadata: { stage: "original_upload", uploaded_at: new Date().toISOString() },
     });
-    await graph.updateNodeData(entity.id, { report_wm_id: workingMemoryId });
+    await entities.graph.updateNodeData(entity.id, { report_wm_id: workingMemoryId });
 
-    const kept = (await graph.getNode(entity.id)).data.report_wm_id;
-    const record = await client.fetchWMRecord(kept);
+    const kept = (await entities.graph.getNode(entity.id)).data.report_wm_id;
+    const record = await client.records.get(kept);
     assert.deepEqual([record.name, record.contentType], ["quarterly-report.pdf", "application/pdf"]);
     assert.equal(record.metadata.stage, "original_upload");
-    await writeFile(join(folder, "downloaded.pdf"), await client.getBlobAsBuffer(kept));
+    await writeFile(join(folder, "downloaded.pdf"), await client.blobs.getAsBuffer(kept));
     assert.deepEqual(await readFile(join(folder, "downloaded.pdf")), report);
     const names: string[] = [];
-    for (const found of await client.fetchWMRecordsByEntity(entity.id)) names.push(found.name);
+    for (const found of await client.records.listByEntity(entity.id)) names.push(found.name);
     assert.deepEqual(names, ["quarterly-report.pdf"]);
-    assert.deepEqual((await client.listBlobs(entity.id)).map((blob) => blob.blobKey), [blobKey]);
-    await client.deleteBlob({ blobKey });
-    assert.deepEqual(await client.fetchWMRecordsByEntity(entity.id), []);
+    assert.deepEqual((await client.blobs.list(entity.id)).map((blob) => blob.blobKey), [blobKey]);
+    await client.blobs.delete({ blobKey });
+    assert.deepEqual(await client.records.listByEntity(entity.id), []);
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -57,7 +57,7 @@ test("a large file is streamed from disk, and its progress shown in per cent", a
     const { size } = await stat(path);
     const shown: number[] = [];
 
-    const record = await client.uploadBlobFromStream({
+    const record = await client.blobs.upload({
       memoryType: "file",
       name: "large.zip",
       contentType: "application/zip",
@@ -85,7 +85,7 @@ test("an app registers its mapping when it starts, and a bot reads the conversat
   await registry.apply(client);
   await registry.apply(client); // of another replica, or after a restart
   const [session, question, placeholder, answer] = [newId(), newId(), newId(), newId()];
-  await graph.writeGraph({
+  await entities.graph.write({
     nodes: [
       { id: session, generalTypeName: "EntityChatSession" },
       { id: question, generalTypeName: "EntityUserMessage", data: { content: "How far is it?" } },
@@ -99,7 +99,7 @@ test("an app registers its mapping when it starts, and a bot reads the conversat
     ],
   });
 
-  const history = await client.getChatHistory(session, { mappingName: "fireiq_chat", maxMessages: 20 });
+  const history = await client.history.get(session, { mappingName: "fireiq_chat", maxMessages: 20 });
 
   assert.deepEqual(history.messages.map(({ role, content }) => `${role}: ${content}`), [
     "user: How far is it?",
@@ -109,7 +109,7 @@ test("an app registers its mapping when it starts, and a bot reads the conversat
 
 test("the built-in mapping reads turns of a bot, without a registration", async () => {
   const [session, turn] = [newId(), newId()];
-  await graph.writeGraph({
+  await entities.graph.write({
     nodes: [
       { id: session, generalTypeName: "Session" },
       { id: turn, generalTypeName: "Turn", data: { user_input: "Hello?", assistant_output: "Hi." } },
@@ -117,7 +117,7 @@ test("the built-in mapping reads turns of a bot, without a registration", async 
     edges: [{ fromNodeId: session, toNodeId: turn, edgeType: "Contains" }],
   });
 
-  const { messages } = await client.getChatHistory(session);
+  const { messages } = await client.history.get(session);
 
   assert.deepEqual(messages.map(({ role, content }) => [role, content]), [["user", "Hello?"], ["assistant", "Hi."]]);
 });

@@ -15,23 +15,23 @@ import {
   newId,
 } from "contextkeep";
 
-import { OTHER_KEY, context, graph, withContext } from "./stack.js";
+import { OTHER_KEY, context, entities, withContext } from "./stack.js";
 
 test("a conversation is begun, gone on with, and read", async () => {
   const shop = { system: "shop", id: newId() };
 
-  const first = await context.sendMessage("Hello", {
+  const first = await context.contexts.send("Hello", {
     context: { title: "support", externalIds: [shop], metadata: { vip: true } },
   });
   const { contextId } = first;
-  const more = await context.appendMessages(
+  const more = await context.contexts.append(
     [
       { content: "Hi", role: "agent", agentId: "helper", messageId: "m-2", saidAt: "2026-01-02T03:04:05Z" },
       { content: "Bye", name: "Ann", metadata: { n: 2n ** 60n } },
     ],
     { contextId },
   );
-  const { context: header, messages } = await context.getContext(contextId);
+  const { context: header, messages } = await context.contexts.get(contextId);
 
   assert.deepEqual([first.created, first.seq, more.map((sent) => [sent.contextId, sent.seq])], [
     true,
@@ -53,11 +53,11 @@ test("a conversation is begun, gone on with, and read", async () => {
   );
   assert.deepEqual([messages[1]?.saidAt, messages[1]?.agentId, messages[1]?.seq], ["2026-01-02T03:04:05.000000Z", "helper", 2]);
   assert.deepEqual(messages[2]?.metadata, { n: 2n ** 60n });
-  assert.deepEqual(await context.getMessage(contextId, "m-2"), messages[1]);
-  assert.deepEqual((await context.getContext(contextId, { historyLength: 0 })).messages, []);
-  assert.deepEqual(await context.listMessages(contextId, { pageSize: 1 }), messages);
+  assert.deepEqual(await context.contexts.getMessage(contextId, "m-2"), messages[1]);
+  assert.deepEqual((await context.contexts.get(contextId, { historyLength: 0 })).messages, []);
+  assert.deepEqual(await context.contexts.listMessages(contextId, { pageSize: 1 }), messages);
   assert.deepEqual(
-    (await context.listMessages(contextId, { seqFrom: 2, newestFirst: true, pageSize: 1 })).map(({ seq }) => seq),
+    (await context.contexts.listMessages(contextId, { seqFrom: 2, newestFirst: true, pageSize: 1 })).map(({ seq }) => seq),
     [3, 2],
   );
 });
@@ -66,20 +66,20 @@ test("contexts are found by what is said of them, page by page", async () => {
   const externalId = { system: "shop", id: newId() };
   const begun = [];
   for (const n of [0, 1, 2]) {
-    const { contextId } = await context.sendMessage("x", { context: { externalIds: [externalId], metadata: { n } } });
+    const { contextId } = await context.contexts.send("x", { context: { externalIds: [externalId], metadata: { n } } });
     begun.unshift(contextId);
   }
   const ids = (found: { contextId: string }[]) => found.map(({ contextId }) => contextId);
 
-  assert.deepEqual(ids(await context.getContextsByExternalId(externalId, { pageSize: 1 })), begun);
-  assert.deepEqual(ids(await context.listContexts({ externalId, state: "open", pageSize: 2 })), begun);
-  assert.deepEqual(ids(await context.listContexts({ externalId, metadataContains: { n: 1 } })), [begun[1]]);
-  assert.deepEqual(ids(await context.listContexts({ externalId, createdTo: "2026-01-01T00:00:00Z" })), []);
-  assert.throws(() => context.listContexts({ state: "gone" as "open" }), InvalidArgument);
+  assert.deepEqual(ids(await context.contexts.getByExternalId(externalId, { pageSize: 1 })), begun);
+  assert.deepEqual(ids(await context.contexts.list({ externalId, state: "open", pageSize: 2 })), begun);
+  assert.deepEqual(ids(await context.contexts.list({ externalId, metadataContains: { n: 1 } })), [begun[1]]);
+  assert.deepEqual(ids(await context.contexts.list({ externalId, createdTo: "2026-01-01T00:00:00Z" })), []);
+  assert.throws(() => context.contexts.list({ state: "gone" as "open" }), InvalidArgument);
 });
 
 test("every kind of part travels, and what was read can be sent again", async () => {
-  const { workingMemoryId } = await context.insertWMRecord({ name: "plan", memoryType: "data/json", content: { a: 1 } });
+  const { workingMemoryId } = await context.records.insert({ name: "plan", memoryType: "data/json", content: { a: 1 } });
   const block = { provider: "anthropic", data: Uint8Array.of(0, 255), dataJson: "", text: "thinking" };
   const parts: PartInput[] = [
     { text: "see", mediaType: "text/markdown", metadata: { index: false } },
@@ -92,8 +92,8 @@ test("every kind of part travels, and what was read can be sent again", async ()
     { reasoning: block },
   ];
 
-  const { contextId, messageId } = await context.sendMessage({ role: "assistant", parts });
-  const read = (await context.getMessage(contextId, messageId)).parts;
+  const { contextId, messageId } = await context.contexts.send({ role: "assistant", parts });
+  const read = (await context.contexts.getMessage(contextId, messageId)).parts;
 
   assert.deepEqual(
     read.map(({ kind }) => kind),
@@ -103,13 +103,13 @@ test("every kind of part travels, and what was read can be sent again", async ()
   assert.deepEqual([read[1]?.data, read[4]?.toolCall?.arguments, read[5]?.toolCall?.arguments], [null, { q: "ü" }, { q: 1 }]);
   assert.deepEqual(read[6]?.toolResult, { toolCallId: "c-1", content: ["found"], isError: true });
   assert.deepEqual({ ...read[7]?.reasoning, data: Uint8Array.from(read[7]!.reasoning!.data) }, block);
-  const again = await context.sendMessage({ role: "assistant", parts: read }, { contextId });
-  assert.deepEqual((await context.getMessage(contextId, again.messageId)).parts, read);
+  const again = await context.contexts.send({ role: "assistant", parts: read }, { contextId });
+  assert.deepEqual((await context.contexts.getMessage(contextId, again.messageId)).parts, read);
 });
 
 test("a part has one content, and what cannot travel is refused by its place", async () => {
   const refused = (parts: PartInput[], field: string) =>
-    assert.rejects(context.sendMessage({ parts }), (error: InvalidArgument) => {
+    assert.rejects(context.contexts.send({ parts }), (error: InvalidArgument) => {
       assert.deepEqual([error.name, error.metadata.field ?? error.violations[0]?.field], ["InvalidArgument", field]);
       return true;
     });
@@ -124,74 +124,74 @@ test("a part has one content, and what cannot travel is refused by its place", a
 test("secrets are named by their places, and a standalone message leaves nothing", async () => {
   const parts = [{ text: "a" }, { data: { type: "token", value: "t" } }];
 
-  const sent = await context.sendMessage({ parts }, { standalone: true });
+  const sent = await context.contexts.send({ parts }, { standalone: true });
 
   assert.deepEqual([sent.contextId, sent.createdAt, sent.redactedParts], ["", "", [1]]);
 });
 
 test("a context of an id of one's own is made once, changed, and closed", async () => {
   const getOrCreate = { system: "threads", id: newId() };
-  const first = await context.sendMessage({ content: "a", messageId: "m" }, { getOrCreate });
-  const [second] = await context.appendMessages(["b"], { getOrCreate });
+  const first = await context.contexts.send({ content: "a", messageId: "m" }, { getOrCreate });
+  const [second] = await context.contexts.append(["b"], { getOrCreate });
   const { contextId } = first;
   assert.deepEqual([first.created, second?.created, second?.contextId], [true, false, contextId]);
 
-  const changed = await context.updateContext(contextId, { title: "t", metadata: { n: 1 } });
+  const changed = await context.contexts.update(contextId, { title: "t", metadata: { n: 1 } });
   assert.deepEqual([changed.title, changed.metadata], ["t", { n: 1 }]);
-  const emptied = await context.updateContext(contextId, { title: "", expiresAt: "" });
+  const emptied = await context.contexts.update(contextId, { title: "", expiresAt: "" });
   assert.deepEqual([emptied.title, emptied.metadata, emptied.expiresAt], ["", { n: 1 }, ""]);
 
-  await assert.rejects(context.sendMessage({ content: "other", messageId: "m" }, { contextId }), MessageExists);
-  assert.equal(await context.retractMessages(contextId, ["m"]), 1);
-  assert.equal(await context.retractMessages(contextId, ["m"]), 0);
-  await assert.rejects(context.getMessage(contextId, "m"), MessageNotFound);
-  assert.equal((await context.closeContext(contextId)).state, "closed");
-  await assert.rejects(context.sendMessage("x", { contextId }), ContextClosed);
+  await assert.rejects(context.contexts.send({ content: "other", messageId: "m" }, { contextId }), MessageExists);
+  assert.equal(await context.contexts.retractMessages(contextId, ["m"]), 1);
+  assert.equal(await context.contexts.retractMessages(contextId, ["m"]), 0);
+  await assert.rejects(context.contexts.getMessage(contextId, "m"), MessageNotFound);
+  assert.equal((await context.contexts.close(contextId)).state, "closed");
+  await assert.rejects(context.contexts.send("x", { contextId }), ContextClosed);
 });
 
 test("a history of the graph is synced, and what is new in it", async () => {
   const getOrCreate = { system: "graph", id: newId() };
   const node = { externalId: getOrCreate.id };
-  await graph.appendMessage(node, { role: "user", content: "Hello", create: true });
-  const synced = await context.syncHistory(node, { getOrCreate });
+  await entities.graph.appendMessage(node, { role: "user", content: "Hello", create: true });
+  const synced = await context.contexts.syncHistory(node, { getOrCreate });
   assert.deepEqual([synced.created, synced.appendedCount, synced.unchangedCount], [true, 1, 0]);
-  await graph.appendMessage(node, { role: "assistant", content: "Hi" });
-  const again = await context.syncHistory(node, { contextId: synced.contextId });
+  await entities.graph.appendMessage(node, { role: "assistant", content: "Hi" });
+  const again = await context.contexts.syncHistory(node, { contextId: synced.contextId });
   assert.deepEqual([again.contextId, again.created, again.appendedCount], [synced.contextId, false, 1]);
 });
 
 test("what is another's or not there is not found", async () => {
-  const { contextId } = await context.sendMessage("x", { subjectUserId: "ada" });
+  const { contextId } = await context.contexts.send("x", { subjectUserId: "ada" });
   const bob = { subjectUserId: "bob" };
 
-  assert.equal((await context.getContext(contextId, { subjectUserId: "ada" })).context.ownerUserId, "ada");
-  await assert.rejects(context.getContext(newId()), ContextNotFound);
-  await withContext({ apiKey: OTHER_KEY }, (other) => assert.rejects(other.getContext(contextId), ContextNotFound));
+  assert.equal((await context.contexts.get(contextId, { subjectUserId: "ada" })).context.ownerUserId, "ada");
+  await assert.rejects(context.contexts.get(newId()), ContextNotFound);
+  await withContext({ apiKey: OTHER_KEY }, (other) => assert.rejects(other.contexts.get(contextId), ContextNotFound));
   for (const call of [
-    () => context.sendMessage("x", { contextId, ...bob }),
-    () => context.appendMessages(["x"], { contextId, ...bob }),
-    () => context.recall(contextId, "x", bob),
-    () => context.searchContext(contextId, "x", bob),
-    () => context.getContext(contextId, bob),
-    () => context.updateContext(contextId, { title: "t", ...bob }),
-    () => context.closeContext(contextId, bob),
-    async () => await context.listMessages(contextId, bob),
-    () => context.getMessage(contextId, "m", bob),
-    () => context.retractMessages(contextId, ["m"], bob),
-    () => context.issueContextKey(contextId, bob),
+    () => context.contexts.send("x", { contextId, ...bob }),
+    () => context.contexts.append(["x"], { contextId, ...bob }),
+    () => context.contexts.recall(contextId, "x", bob),
+    () => context.contexts.search(contextId, "x", bob),
+    () => context.contexts.get(contextId, bob),
+    () => context.contexts.update(contextId, { title: "t", ...bob }),
+    () => context.contexts.close(contextId, bob),
+    async () => await context.contexts.listMessages(contextId, bob),
+    () => context.contexts.getMessage(contextId, "m", bob),
+    () => context.contexts.retractMessages(contextId, ["m"], bob),
+    () => context.contexts.issueKey(contextId, bob),
   ]) {
     await assert.rejects(call, ContextNotFound);
   }
-  assert.ok((await context.listContexts(bob)).every((one) => one.contextId !== contextId));
+  assert.ok((await context.contexts.list(bob)).every((one) => one.contextId !== contextId));
 });
 
 test("what matters is recalled within a budget, and found by its words", async () => {
   const cat = { content: "The cat is black.", name: "Ann", messageId: "cat", saidAt: "2026-01-02T03:04:05Z" };
   const record = { parts: [{ data: { animal: "cat" } }], role: "assistant" as const };
-  const [sent] = await context.appendMessages([cat, "It rains.", record]);
+  const [sent] = await context.contexts.append([cat, "It rains.", record]);
   const contextId = sent!.contextId;
 
-  const recalled = await context.recall(contextId, "Is the cat grey?", { tokensMax: 500, withFeatures: true });
+  const recalled = await context.contexts.recall(contextId, "Is the cat grey?", { tokensMax: 500, withFeatures: true });
   const item = recalled.items.find(({ seq }) => seq === 1)!;
   assert.deepEqual([item.ref, item.kind, item.messageId, item.role, item.name], ["m1.0", "text", "cat", "user", "Ann"]);
   assert.deepEqual([item.text, item.saidAt], ["The cat is black.", "2026-01-02T03:04:05.000000Z"]);
@@ -202,24 +202,24 @@ test("what matters is recalled within a budget, and found by its words", async (
   assert.deepEqual([recalled.leftOutCount, recalled.error], [0, ""]);
 
   const seqs = (found: { seq: number }[]) => found.map(({ seq }) => seq).sort();
-  const found = (filter: RecallFilter) => context.searchContext(contextId, "cat", { filter });
+  const found = (filter: RecallFilter) => context.contexts.search(contextId, "cat", { filter });
   assert.deepEqual(seqs(await found({})), [1, 3]);
   assert.deepEqual(seqs(await found({ roles: ["user"] })), [1]);
   assert.deepEqual(seqs(await found({ kinds: ["data"] })), [3]);
   assert.deepEqual(await found({ entityNodeIds: [randomUUID()] }), []);
   assert.deepEqual(seqs(await found({ authors: ["Ann"], saidTo: "2026-01-03T00:00:00Z" })), [1]);
   assert.deepEqual(seqs(await found({ seqFrom: 2, seqTo: 3, saidFrom: "2026-01-03T00:00:00Z" })), [3]);
-  assert.equal((await context.searchContext(contextId, "cat", { limit: 1 })).length, 1);
-  assert.deepEqual(seqs((await context.recall(contextId, "cat", { notAfterSeq: 1 })).items), [1]);
-  await assert.rejects(context.recall(contextId, "cat", { profile: "none of them" }), InvalidArgument);
-  await assert.rejects(context.recall(contextId, "cat", { notAfterSeq: 0.5 }), InvalidArgument);
+  assert.equal((await context.contexts.search(contextId, "cat", { limit: 1 })).length, 1);
+  assert.deepEqual(seqs((await context.contexts.recall(contextId, "cat", { notAfterSeq: 1 })).items), [1]);
+  await assert.rejects(context.contexts.recall(contextId, "cat", { profile: "none of them" }), InvalidArgument);
+  await assert.rejects(context.contexts.recall(contextId, "cat", { notAfterSeq: 0.5 }), InvalidArgument);
 });
 
 test("a message comes back with what matters to it", async () => {
-  const first = await context.sendMessage("The cat is black.");
+  const first = await context.contexts.send("The cat is black.");
   const { contextId } = first;
   const recalled = async (content: string, options: { recall?: RecallOptions | false } = {}, role?: "assistant") =>
-    (await context.sendMessage({ content, role }, { contextId, ...options })).recalled?.items.map(({ text }) => text);
+    (await context.contexts.send({ content, role }, { contextId, ...options })).recalled?.items.map(({ text }) => text);
 
   assert.equal(first.recalled, undefined);
   assert.deepEqual(await recalled("Is the cat grey?"), ["The cat is black."]);
@@ -230,9 +230,9 @@ test("a message comes back with what matters to it", async () => {
 });
 
 test("a key of a context is made, and says until when it holds", async () => {
-  const { contextId } = await context.sendMessage("x");
+  const { contextId } = await context.contexts.send("x");
 
-  const { key, expiresAt } = await context.issueContextKey(contextId, { scopes: ["read"], ttlS: 60 });
+  const { key, expiresAt } = await context.contexts.issueKey(contextId, { scopes: ["read"], ttlS: 60 });
 
   assert.ok(key);
   const leftMs = Date.parse(expiresAt) - Date.now();
@@ -240,24 +240,24 @@ test("a key of a context is made, and says until when it holds", async () => {
 });
 
 test("who waits for the index learns how far it is", async () => {
-  const { contextId } = await context.sendMessage("The lever is behind the clock.");
+  const { contextId } = await context.contexts.send("The lever is behind the clock.");
 
-  const index = await context.waitForIndex(contextId, { waitS: 1 });
+  const index = await context.contexts.waitForIndex(contextId, { waitS: 1 });
 
   assert.deepEqual([index.passageCount, index.indexedCount, index.pendingCount, index.oldestPendingAt], [1, 0, 0, ""]);
-  assert.deepEqual((await context.getContext(contextId)).context.index, index);
+  assert.deepEqual((await context.contexts.get(contextId)).context.index, index);
 });
 
 test("a context is deleted for good, and the receipt says how far that is", async () => {
-  const { contextId } = await context.sendMessage("Hello");
+  const { contextId } = await context.contexts.send("Hello");
 
-  const receipt = await context.deleteContext(contextId, { now: true });
+  const receipt = await context.contexts.delete(contextId, { now: true });
 
   assert.deepEqual([receipt.contextId, receipt.messageCount], [contextId, 1]);
-  await assert.rejects(context.getContext(contextId), ContextNotFound);
-  assert.equal((await context.deleteContext(contextId)).erasureId, receipt.erasureId);
+  await assert.rejects(context.contexts.get(contextId), ContextNotFound);
+  assert.equal((await context.contexts.delete(contextId)).erasureId, receipt.erasureId);
   let erasure = receipt;
-  while (erasure.state === "running") erasure = await context.getErasure(receipt.erasureId);
+  while (erasure.state === "running") erasure = await context.contexts.getErasure(receipt.erasureId);
   assert.deepEqual([erasure.state, erasure.messagesRemoved, erasure.finishedAt > erasure.createdAt], ["finished", 1, true]);
-  await assert.rejects(context.getErasure(newId()), ErasureNotFound);
+  await assert.rejects(context.contexts.getErasure(newId()), ErasureNotFound);
 });

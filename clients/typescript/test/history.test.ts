@@ -3,13 +3,13 @@ import { test } from "node:test";
 
 import { InvalidArgument, MappingExists, MappingNotFound, MappingRegistry, NodeNotFound, newId } from "contextkeep";
 
-import { context, graph, withContext } from "./stack.js";
+import { context, entities, withContext } from "./stack.js";
 
 /** A conversation with these turns, in one call. */
 async function conversation(turns: object[], generalTypeName = "Turn"): Promise<string> {
   const id = newId();
   const nodes = turns.map((data) => ({ id: newId(), generalTypeName, data }));
-  await graph.writeGraph({
+  await entities.graph.write({
     nodes: [{ id, generalTypeName: "Session" }, ...nodes],
     edges: nodes.map((node) => ({ fromNodeId: id, toNodeId: node.id, edgeType: "Contains" })),
   });
@@ -19,7 +19,7 @@ async function conversation(turns: object[], generalTypeName = "Turn"): Promise<
 test("a history is read off the graph, newest last", async () => {
   const id = await conversation([{ user_input: "one", assistant_output: "two" }, { role: "user", content: "three" }]);
 
-  const { messages, nodesFailed, rolesUnknown } = await context.getChatHistory(id);
+  const { messages, nodesFailed, rolesUnknown } = await context.history.get(id);
 
   assert.deepEqual(
     messages.map(({ role, content }) => [role, content]),
@@ -30,11 +30,11 @@ test("a history is read off the graph, newest last", async () => {
     ],
   );
   assert.deepEqual([nodesFailed, rolesUnknown], [0, 0]);
-  assert.equal((await context.getChatHistory(id, { maxMessages: 1 })).messages[0]?.content, "three");
-  const fitting = await context.getChatHistory(id, { tokensMax: 10 });
+  assert.equal((await context.history.get(id, { maxMessages: 1 })).messages[0]?.content, "three");
+  const fitting = await context.history.get(id, { tokensMax: 10 });
   assert.deepEqual([fitting.messages.length, fitting.tokens, fitting.isCut], [2, 10, true]);
-  assert.deepEqual((await context.getChatHistory((await graph.createNode({ generalTypeName: "Session" })).id)).messages, []);
-  await assert.rejects(context.getChatHistory(newId()), NodeNotFound);
+  assert.deepEqual((await context.history.get((await entities.graph.createNode({ generalTypeName: "Session" })).id)).messages, []);
+  await assert.rejects(context.history.get(newId()), NodeNotFound);
 });
 
 test("a history longer than one message of the wire is whole", async () => {
@@ -46,13 +46,13 @@ test("a history longer than one message of the wire is whole", async () => {
       generalTypeName: "Turn",
       data: { role: "user", content: `${part * 100 + index} ${text}` },
     }));
-    await graph.writeGraph({
+    await entities.graph.write({
       nodes: part ? turns : [{ id, generalTypeName: "Session" }, ...turns],
       edges: turns.map((turn) => ({ fromNodeId: id, toNodeId: turn.id, edgeType: "Contains" })),
     });
   }
 
-  const { messages } = await context.getChatHistory(id);
+  const { messages } = await context.history.get(id);
 
   assert.deepEqual(messages.map(({ content }) => Number.parseInt(content)), Array.from({ length: 300 }, (_, i) => i));
 });
@@ -82,33 +82,33 @@ test("an app registers its mappings when it starts, and reads histories through 
   ]);
   assert.deepEqual(again, applied);
   await withContext({ appId }, async (client) => {
-    const typed = await client.getChatHistory(id, { mappingName: "typed" });
+    const typed = await client.history.get(id, { mappingName: "typed" });
     assert.deepEqual(typed.messages.map(({ role, content }) => [role, content]), [["user", "How far?"]]);
-    const [message] = (await client.getChatHistory(id, { mappingName: "long" })).messages;
+    const [message] = (await client.history.get(id, { mappingName: "long" })).messages;
     assert.deepEqual(message?.metadata, { kind: "Ask" });
     assert.deepEqual(message?.parts.map(({ kind, data, toolCall }) => [kind, data ?? toolCall]), [
       ["data", { n: 1 }],
       ["toolCall", { id: "c", name: "f", arguments: { x: 1 } }],
     ]);
-    assert.deepEqual((await client.getMapping("typed")).rules.roleMapping, { Ask: "user" });
-    assert.deepEqual((await client.listMappings({ appId })).map((mapping) => mapping.mappingName).slice(0, 2), ["long", "typed"]);
-    await assert.rejects(client.registerMapping({ mappingName: "long", rules: { roleField: "role", contentField: "text" } }), MappingExists);
-    assert.equal((await client.deleteMapping("long")).mappingName, "long");
-    await assert.rejects(client.getChatHistory(id, { mappingName: "long" }), MappingNotFound);
+    assert.deepEqual((await client.mappings.get("typed")).rules.roleMapping, { Ask: "user" });
+    assert.deepEqual((await client.mappings.list({ appId })).map((mapping) => mapping.mappingName).slice(0, 2), ["long", "typed"]);
+    await assert.rejects(client.mappings.register({ mappingName: "long", rules: { roleField: "role", contentField: "text" } }), MappingExists);
+    assert.equal((await client.mappings.delete("long")).mappingName, "long");
+    await assert.rejects(client.history.get(id, { mappingName: "long" }), MappingNotFound);
   });
   await assert.rejects(
-    context.getChatHistory(id, { mappingName: "typed", appId: "another" }),
+    context.history.get(id, { mappingName: "typed", appId: "another" }),
     (error) => error instanceof MappingNotFound && error.metadata.apps === appId,
   );
 });
 
 test("a rule that does not compile is refused with its place, and so is one that is none", async () => {
   await assert.rejects(
-    context.registerMapping({ mappingName: "bad", rules: { filter: "entity.data.x ==", roleField: "role", contentField: "text" } }),
+    context.mappings.register({ mappingName: "bad", rules: { filter: "entity.data.x ==", roleField: "role", contentField: "text" } }),
     (error) => error instanceof InvalidArgument && error.metadata.rule === "rules.filter" && error.metadata.line === "1",
   );
   await assert.rejects(
-    context.registerMapping({ mappingName: "bad", rules: { fliter: "true" } as never }),
+    context.mappings.register({ mappingName: "bad", rules: { fliter: "true" } as never }),
     (error) => error instanceof InvalidArgument && /fliter/.test(error.message),
   );
 });
@@ -116,7 +116,7 @@ test("a rule that does not compile is refused with its place, and so is one that
 test("rules are also taken with the names of the proto", async () => {
   const rules = { edge_types: ["Contains"], role_field: "role", content_field: "content" } as never;
 
-  const { rules: registered } = await context.registerMapping({ mappingName: "snake", appId: newId(), rules });
+  const { rules: registered } = await context.mappings.register({ mappingName: "snake", appId: newId(), rules });
 
   assert.deepEqual(registered.edgeTypes, ["Contains"]);
   assert.deepEqual([registered.roleField, registered.contentField], ["role", "content"]);
@@ -125,7 +125,7 @@ test("rules are also taken with the names of the proto", async () => {
 test("a history tells where it is from, and why others are missing", async () => {
   const id = await conversation([{ user_input: "one", mood: "calm" }, { role: "narrator", content: "two" }]);
 
-  const [first, second] = await context.assembleContext(id, { dataPaths: ["mood"], pageSize: 1 });
+  const [first, second] = await context.history.assemble(id, { dataPaths: ["mood"], pageSize: 1 });
 
   assert.equal(first?.messages[0]?.message.content, "one");
   assert.deepEqual(first?.values, { mood: "calm" });
@@ -137,7 +137,7 @@ test("a history tells where it is from, and why others are missing", async () =>
 test("rules are tried before they are registered", async () => {
   const rules = { roleField: "role", contentField: "content", filter: "entity.data.n > 1" };
 
-  const [one, two] = await context.testMapping(rules, {
+  const [one, two] = await context.mappings.test(rules, {
     nodes: [{ data: { role: "user", content: "a", n: 1 } }, { data: { role: "user", content: "b", n: 2n } }],
   });
 
@@ -150,28 +150,28 @@ test("rules are tried before they are registered", async () => {
 test("a history comes as a model's vendor takes it", async () => {
   const id = await conversation([{ role: "system", content: "Be brief." }, { user_input: "one", assistant_output: "two" }]);
 
-  const openai = await context.getFormattedChatHistory(id, "openai");
-  const anthropic = await context.getFormattedChatHistory(id, "anthropic", { maxMessages: 10 });
-  const gemini = await context.getFormattedChatHistory(id, "gemini");
+  const openai = await context.history.formatted(id, "openai");
+  const anthropic = await context.history.formatted(id, "anthropic", { maxMessages: 10 });
+  const gemini = await context.history.formatted(id, "gemini");
 
   assert.deepEqual(openai.body.messages.map((message: { role: string }) => message.role), ["system", "user", "assistant"]);
   assert.deepEqual(gemini.body.systemInstruction, { parts: [{ text: "Be brief." }] });
   assert.deepEqual(gemini.body.contents.map((content: { role: string }) => content.role), ["user", "model"]);
   assert.match(JSON.stringify(anthropic.body.system), /Be brief/);
   assert.equal(anthropic.toolCallsUnanswered, 0);
-  await assert.rejects(context.getFormattedChatHistory(id, "other" as never), InvalidArgument);
+  await assert.rejects(context.history.formatted(id, "other" as never), InvalidArgument);
 });
 
 test("all that happened to an entity is told, page by page, in both orders", async () => {
-  const { id } = await graph.createNode({ generalTypeName: "Task", name: "search" });
-  await graph.updateNodeStatus(id, "Running", { message: "go" });
-  const record = await context.insertWMRecord({ entityNodeId: id, name: "a", memoryType: "file" });
+  const { id } = await entities.graph.createNode({ generalTypeName: "Task", name: "search" });
+  await entities.graph.updateNodeStatus(id, "Running", { message: "go" });
+  const record = await context.records.insert({ entityNodeId: id, name: "a", memoryType: "file" });
 
-  const events = await context.fetchEntityHistory(id, { pageSize: 1 });
+  const events = await context.history.listEvents(id, { pageSize: 1 });
 
   const kinds: string[] = events.map((event) => event.kind);
   assert.ok(["node_created", "status", "record_created"].every((kind) => kinds.includes(kind)), String(kinds));
   assert.equal(events.find((event) => event.kind === "record_created")?.workingMemoryId, record.workingMemoryId);
   assert.equal(events.find((event) => event.kind === "status")?.document.message, "go");
-  assert.deepEqual(await context.fetchEntityHistory(id, { descending: true }), [...events].reverse());
+  assert.deepEqual(await context.history.listEvents(id, { descending: true }), [...events].reverse());
 });

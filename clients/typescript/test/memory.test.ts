@@ -27,26 +27,26 @@ import {
   newId,
 } from "contextkeep";
 
-import { CONTEXT_ADDRESS, MIB, OTHER_KEY, context, graph, withContext } from "./stack.js";
+import { CONTEXT_ADDRESS, MIB, OTHER_KEY, context, entities, withContext } from "./stack.js";
 
 test("a text comes back as it was written, and is found", async () => {
   const entityNodeId = newId();
   const text = "# Wombat\n\u2028 plan";
-  const note = await context.insertWMRecord({ entityNodeId, name: "note", memoryType: "file", contentText: text });
-  assert.deepEqual(await context.fetchWMRecord(note.workingMemoryId), note);
+  const note = await context.records.insert({ entityNodeId, name: "note", memoryType: "file", contentText: text });
+  assert.deepEqual(await context.records.get(note.workingMemoryId), note);
   assert.deepEqual([note.contentText, note.content, note.contentJson, note.contentType], [text, text, "", "text/plain"]);
-  assert.equal((await context.searchWMRecords({ text: "wombats", entityNodeIds: [entityNodeId] })).length, 1);
-  const changed = await context.updateWMRecord(note.workingMemoryId, { contentText: "other" });
+  assert.equal((await context.records.search({ text: "wombats", entityNodeIds: [entityNodeId] })).length, 1);
+  const changed = await context.records.update(note.workingMemoryId, { contentText: "other" });
   assert.equal(changed.contentText, "other");
   await assert.rejects(
-    context.updateWMRecord(note.workingMemoryId, { contentText: "a", content: 1 }),
+    context.records.update(note.workingMemoryId, { contentText: "a", content: 1 }),
     (error: Error) => error instanceof InvalidArgument,
   );
 });
 
 test("a record comes back as it was written", async () => {
   const entityNodeId = newId();
-  const written = await context.insertWMRecord({
+  const written = await context.records.insert({
     entityNodeId,
     name: "plan.json",
     memoryType: "data/json",
@@ -57,7 +57,7 @@ test("a record comes back as it was written", async () => {
     expiresAt: "2099-01-01T00:00:00.000001Z",
   });
 
-  const record = await context.fetchWMRecord(written.workingMemoryId);
+  const record = await context.records.get(written.workingMemoryId);
 
   assert.deepEqual(record, written);
   assert.deepEqual(record.content, { steps: ["look", "think"], big: 2n ** 63n - 1n, float: 0.5 });
@@ -68,20 +68,20 @@ test("a record comes back as it was written", async () => {
   assert.equal(record.version, 1);
   assert.match(record.createdAt, /^20[0-9]{2}-.*\.[0-9]{6}Z$/);
   assert.deepEqual(
-    JSON.parse((await context.getContentAsBuffer(record)).toString().replace("9223372036854775807", "0")),
+    JSON.parse((await context.blobs.getContent(record)).toString().replace("9223372036854775807", "0")),
     { steps: ["look", "think"], big: 0, float: 0.5 },
   );
 });
 
 test("an update changes what is given, and fails on a stale version", async () => {
-  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file", description: "old", tags: ["t"] });
+  const { workingMemoryId } = await context.records.insert({ name: "a", memoryType: "file", description: "old", tags: ["t"] });
 
-  const changed = await context.updateWMRecord(workingMemoryId, { description: "", metadata: { n: 1 }, expectedVersion: 1 });
+  const changed = await context.records.update(workingMemoryId, { description: "", metadata: { n: 1 }, expectedVersion: 1 });
 
   assert.equal(changed.description, "");
   assert.deepEqual(changed.metadata, { n: 1 });
   assert.deepEqual(changed.tags, ["t"]);
-  await assert.rejects(context.updateWMRecord(workingMemoryId, { name: "b", expectedVersion: 1 }), (error) => {
+  await assert.rejects(context.records.update(workingMemoryId, { name: "b", expectedVersion: 1 }), (error) => {
     assert.ok(error instanceof VersionConflict);
     assert.equal(error.metadata.version, "2");
     return true;
@@ -90,8 +90,8 @@ test("an update changes what is given, and fails on a stale version", async () =
 
 test("a list is read page by page, or at once", async () => {
   const entityNodeId = newId();
-  for (const name of ["a", "b", "c", "d", "e"]) await context.insertWMRecord({ entityNodeId, name, memoryType: "file" });
-  const rows = context.fetchWMRecordsByEntity(entityNodeId, { pageSize: 2 });
+  for (const name of ["a", "b", "c", "d", "e"]) await context.records.insert({ entityNodeId, name, memoryType: "file" });
+  const rows = context.records.listByEntity(entityNodeId, { pageSize: 2 });
 
   const names: string[] = [];
   for await (const record of rows) {
@@ -101,20 +101,20 @@ test("a list is read page by page, or at once", async () => {
 
   assert.deepEqual(names, ["e", "d", "c"]);
   assert.deepEqual((await rows).map((record) => record.name), ["e", "d", "c", "b", "a"]);
-  assert.deepEqual((await context.fetchWMRecordsByEntity(entityNodeId, { names: ["b"] })).length, 1);
-  assert.deepEqual(await context.fetchWMRecordsByEntity(newId()), []);
+  assert.deepEqual((await context.records.listByEntity(entityNodeId, { names: ["b"] })).length, 1);
+  assert.deepEqual(await context.records.listByEntity(newId()), []);
 });
 
 test("a record is archived, restored and purged, and its log tells", async () => {
-  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file" });
+  const { workingMemoryId } = await context.records.insert({ name: "a", memoryType: "file" });
 
-  assert.equal((await context.deleteWMRecord(workingMemoryId))?.status, "archived");
-  await assert.rejects(context.fetchWMRecord(workingMemoryId), RecordArchived);
-  assert.equal((await context.fetchWMRecord(workingMemoryId, { includeArchived: true })).name, "a");
-  assert.equal((await context.restoreWMRecord(workingMemoryId)).status, "active");
-  assert.equal(await context.deleteWMRecord(workingMemoryId, { purge: true }), undefined);
-  await assert.rejects(context.fetchWMRecord(workingMemoryId), RecordNotFound);
-  const kinds = (await context.listWMRecordActions(workingMemoryId)).map((action) => action.kind);
+  assert.equal((await context.records.delete(workingMemoryId))?.status, "archived");
+  await assert.rejects(context.records.get(workingMemoryId), RecordArchived);
+  assert.equal((await context.records.get(workingMemoryId, { includeArchived: true })).name, "a");
+  assert.equal((await context.records.restore(workingMemoryId)).status, "active");
+  assert.equal(await context.records.delete(workingMemoryId, { purge: true }), undefined);
+  await assert.rejects(context.records.get(workingMemoryId), RecordNotFound);
+  const kinds = (await context.records.listActions(workingMemoryId)).map((action) => action.kind);
   assert.deepEqual(kinds, ["created", "archived", "restored", "purged"]);
 });
 
@@ -122,20 +122,20 @@ test("the same request id writes once, and with other content it is refused", as
   const entityNodeId = newId();
   const record = { entityNodeId, name: "a", memoryType: "file", requestId: randomUUID() };
 
-  const [first, second] = [await context.insertWMRecord(record), await context.insertWMRecord(record)];
+  const [first, second] = [await context.records.insert(record), await context.records.insert(record)];
 
   assert.equal(first.workingMemoryId, second.workingMemoryId);
-  assert.equal((await context.fetchWMRecordsByEntity(entityNodeId)).length, 1);
-  await assert.rejects(context.insertWMRecord({ ...record, name: "b" }), RequestIdReused);
+  assert.equal((await context.records.listByEntity(entityNodeId)).length, 1);
+  await assert.rejects(context.records.insert({ ...record, name: "b" }), RequestIdReused);
 });
 
 test("a question about records is answered without SQL", async () => {
   const entityNodeId = newId();
   for (const score of [1, 2, 3]) {
-    await context.insertWMRecord({ entityNodeId, name: `r${score}`, memoryType: "file", metadata: { score } });
+    await context.records.insert({ entityNodeId, name: `r${score}`, memoryType: "file", metadata: { score } });
   }
 
-  const { rows, hasMore } = await context.queryWMRecords({
+  const { rows, hasMore } = await context.records.query({
     select: ["name", "metadata.score"],
     where: { entity_node_id: entityNodeId, "metadata.score": { $gte: 2 } },
     orderBy: [{ column: "metadata.score", descending: true }],
@@ -152,11 +152,11 @@ test("records are found by their words, by a vector, and by both", async () => {
   const [entityNodeId, word] = [newId(), `w${randomBytes(8).toString("hex")}`];
   const embedding = Array.from({ length: 1536 }, (_, index) => (index === 0 ? 1 : 0));
   const record = { entityNodeId, memoryType: "data/json", embedding, embeddingModel: "test" };
-  const { workingMemoryId } = await context.insertWMRecord({ ...record, name: "a", content: { text: `${word} found` } });
-  await context.insertWMRecord({ entityNodeId, memoryType: "file", name: "b" });
+  const { workingMemoryId } = await context.records.insert({ ...record, name: "a", content: { text: `${word} found` } });
+  await context.records.insert({ entityNodeId, memoryType: "file", name: "b" });
 
-  const byText = await context.searchWMRecords({ text: word, withContent: true });
-  const byBoth = await context.searchWMRecords({ text: word, embedding, entityNodeIds: [entityNodeId], mode: "fused" });
+  const byText = await context.records.search({ text: word, withContent: true });
+  const byBoth = await context.records.search({ text: word, embedding, entityNodeIds: [entityNodeId], mode: "fused" });
 
   assert.deepEqual(byText.map((hit) => hit.record.workingMemoryId), [workingMemoryId]);
   assert.deepEqual(byText[0]?.record.content, { text: `${word} found` });
@@ -166,23 +166,23 @@ test("records are found by their words, by a vector, and by both", async () => {
 
 test("the manifest has what hangs below a root", async () => {
   const [root, task] = [newId(), newId()];
-  await graph.writeGraph({
+  await entities.graph.write({
     nodes: [
       { id: root, generalTypeName: "Session" },
       { id: task, generalTypeName: "Task", name: "search" },
     ],
     edges: [{ fromNodeId: root, toNodeId: task, edgeType: "Contains" }],
   });
-  await context.insertWMRecord({ entityNodeId: task, name: "found.json", memoryType: "data/json", content: [1] });
+  await context.records.insert({ entityNodeId: task, name: "found.json", memoryType: "data/json", content: [1] });
 
-  const [entity, ...others] = await context.fetchWMManifest(root);
+  const [entity, ...others] = await context.records.manifest(root);
 
   assert.deepEqual(others, []);
   assert.equal(entity?.entityNodeId, task);
   assert.deepEqual(entity?.path, [root, task]);
   assert.equal(entity?.groups[0]?.recordCount, 1);
   assert.equal(entity?.groups[0]?.records[0]?.name, "found.json");
-  const [counted] = await context.fetchWMManifest(root, { countsOnly: true });
+  const [counted] = await context.records.manifest(root, { countsOnly: true });
   assert.deepEqual(counted?.groups[0]?.records, []);
 });
 
@@ -191,7 +191,7 @@ for (const size of [0, 1, MIB, 5 * MIB + 7]) {
     const buffer = randomBytes(size);
     const told: [number, number | undefined][] = [];
 
-    const record = await context.uploadBlobFromBuffer({
+    const record = await context.blobs.upload({
       buffer,
       name: "data.bin",
       onProgress: (done, total) => told.push([done, total]),
@@ -200,9 +200,9 @@ for (const size of [0, 1, MIB, 5 * MIB + 7]) {
     assert.equal(record.sizeBytes, size);
     assert.equal(record.sha256, createHash("sha256").update(buffer).digest("hex"));
     assert.equal(record.memoryType, "file");
-    assert.deepEqual(await context.getBlobAsBuffer(record.workingMemoryId), buffer);
-    assert.deepEqual(await context.getBlobAsBuffer({ blobKey: record.blobKey }), buffer);
-    assert.deepEqual(await context.getContentAsBuffer(record), buffer);
+    assert.deepEqual(await context.blobs.getAsBuffer(record.workingMemoryId), buffer);
+    assert.deepEqual(await context.blobs.getAsBuffer({ blobKey: record.blobKey }), buffer);
+    assert.deepEqual(await context.blobs.getContent(record), buffer);
     if (size) assert.deepEqual(told.at(-1), [size, size]);
   });
 }
@@ -214,14 +214,14 @@ test("a file goes up and comes down as a stream, and progress is told", async ()
     await writeFile(join(folder, "up.bin"), content);
     const told: number[] = [];
 
-    const record = await context.uploadBlobFromStream({
+    const record = await context.blobs.upload({
       stream: createReadStream(join(folder, "up.bin")),
       sizeBytes: content.length,
       name: "up.bin",
       contentType: "application/x-test",
       onProgress: (done) => told.push(done),
     });
-    await writeFile(join(folder, "down.bin"), await context.getBlob(record));
+    await writeFile(join(folder, "down.bin"), await context.blobs.get(record));
 
     assert.deepEqual(told, [MIB, 2 * MIB, 3 * MIB, 3 * MIB + 1]);
     assert.equal(record.contentType, "application/x-test");
@@ -233,37 +233,37 @@ test("a file goes up and comes down as a stream, and progress is told", async ()
 
 test("a web stream and a generator go up, too", async () => {
   const [buffer, bytes] = [randomBytes(100_000), Buffer.from("hello")];
-  const web = await context.uploadBlobFromStream({ stream: new Blob([buffer]).stream(), name: "web.bin" });
-  const generated = await context.uploadBlobFromStream({
+  const web = await context.blobs.upload({ stream: new Blob([buffer]).stream(), name: "web.bin" });
+  const generated = await context.blobs.upload({
     name: "generated.bin",
     stream: (function* () {
       for (const byte of bytes) yield Uint8Array.of(byte);
     })(),
   });
 
-  assert.deepEqual(await context.getBlobAsBuffer(web), buffer);
-  assert.deepEqual(await context.getBlobAsBuffer(generated), bytes);
+  assert.deepEqual(await context.blobs.getAsBuffer(web), buffer);
+  assert.deepEqual(await context.blobs.getAsBuffer(generated), bytes);
 });
 
 test("a range is read, and one past the end is refused", async () => {
   const buffer = randomBytes(2 * MIB);
-  const record = await context.uploadBlobFromBuffer({ buffer, name: "data.bin" });
+  const record = await context.blobs.upload({ buffer, name: "data.bin" });
 
-  const reader = await context.getBlob(record, { offsetBytes: MIB - 10, lengthBytes: 20 });
+  const reader = await context.blobs.get(record, { offsetBytes: MIB - 10, lengthBytes: 20 });
   const read = Buffer.concat(await Readable.from(reader).toArray());
 
   assert.equal(reader.sizeBytes, 20);
   assert.deepEqual(read, buffer.subarray(MIB - 10, MIB + 10));
-  await assert.rejects(context.getBlob(record, { offsetBytes: 2 * MIB + 1 }), RangePastEnd);
+  await assert.rejects(context.blobs.get(record, { offsetBytes: 2 * MIB + 1 }), RangePastEnd);
 });
 
 test("a reader that is left early, or never begun, lets the client go on", async () => {
-  const record = await context.uploadBlobFromBuffer({ buffer: randomBytes(20 * MIB), name: "large.bin" });
+  const record = await context.blobs.upload({ buffer: randomBytes(20 * MIB), name: "large.bin" });
 
-  for await (const _ of await context.getBlob(record)) break;
-  await (await context.getBlob(record)).close();
+  for await (const _ of await context.blobs.get(record)) break;
+  await (await context.blobs.get(record)).close();
 
-  assert.equal((await context.fetchWMRecord(record.workingMemoryId)).sizeBytes, 20 * MIB);
+  assert.equal((await context.records.get(record.workingMemoryId)).sizeBytes, 20 * MIB);
 });
 
 test("a stream that fails stores nothing, and its error is thrown", async () => {
@@ -274,12 +274,12 @@ test("a stream that fails stores nothing, and its error is thrown", async () => 
   }
 
   for (let round = 0; round < 20; round++) {
-    const upload = context.uploadBlobFromStream({ stream: broken(), name: `a${round}`, entityNodeId });
+    const upload = context.blobs.upload({ stream: broken(), name: `a${round}`, entityNodeId });
     await assert.rejects(upload, /the disk is gone/);
   }
 
   await delay(500);
-  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+  assert.deepEqual(await context.records.listByEntity(entityNodeId), []);
 });
 
 test("an upload that is given up half-way stores nothing: by its signal, its deadline, or the end of the client", async () => {
@@ -290,7 +290,7 @@ test("an upload that is given up half-way stores nothing: by its signal, its dea
       giveUp();
       await delay(100);
     }
-    await client.uploadBlobFromStream({ stream: source(), name: newId(), entityNodeId, ...options });
+    await client.blobs.upload({ stream: source(), name: newId(), entityNodeId, ...options });
   };
 
   for (let round = 0; round < 5; round++) {
@@ -304,7 +304,7 @@ test("an upload that is given up half-way stores nothing: by its signal, its dea
   }
 
   await delay(500);
-  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+  assert.deepEqual(await context.records.listByEntity(entityNodeId), []);
 });
 
 test("other bytes than were declared are refused, and nothing is stored", async () => {
@@ -312,28 +312,28 @@ test("other bytes than were declared are refused, and nothing is stored", async 
   const stream = () => Readable.from([Buffer.from("five!")]);
 
   await assert.rejects(
-    context.uploadBlobFromStream({ stream: stream(), sizeBytes: 6, name: "a", entityNodeId }),
+    context.blobs.upload({ stream: stream(), sizeBytes: 6, name: "a", entityNodeId }),
     SizeMismatch,
   );
   await assert.rejects(
-    context.uploadBlobFromStream({ stream: stream(), sha256: "0".repeat(64), name: "a", entityNodeId }),
+    context.blobs.upload({ stream: stream(), sha256: "0".repeat(64), name: "a", entityNodeId }),
     ChecksumMismatch,
   );
   await assert.rejects(
-    context.uploadBlobFromStream({ stream: ["text"] as never, name: "a", entityNodeId }),
+    context.blobs.upload({ stream: ["text"] as never, name: "a", entityNodeId }),
     InvalidArgument,
   );
-  assert.deepEqual(await context.listBlobs(entityNodeId), []);
+  assert.deepEqual(await context.blobs.list(entityNodeId), []);
 });
 
 test("an upload that is answered before its bytes are read is the first one", async () => {
   const upload = { buffer: randomBytes(12 * MIB), name: "large.bin", requestId: randomUUID() };
 
-  const first = await context.uploadBlobFromBuffer(upload);
-  const again = await context.uploadBlobFromBuffer(upload);
+  const first = await context.blobs.upload(upload);
+  const again = await context.blobs.upload(upload);
 
   assert.equal(again.workingMemoryId, first.workingMemoryId);
-  await assert.rejects(context.uploadBlobFromBuffer({ ...upload, name: "other.bin" }), RequestIdReused);
+  await assert.rejects(context.blobs.upload({ ...upload, name: "other.bin" }), RequestIdReused);
 });
 
 test("an upload that is cancelled stores nothing", async () => {
@@ -345,70 +345,70 @@ test("an upload that is cancelled stores nothing", async () => {
   const onProgress = (done: number) => done >= 3 * MIB && controller.abort(new Error("enough"));
 
   await assert.rejects(
-    context.uploadBlobFromStream({ stream: endless, name: "a", entityNodeId, signal: controller.signal, onProgress }),
+    context.blobs.upload({ stream: endless, name: "a", entityNodeId, signal: controller.signal, onProgress }),
     /enough/,
   );
 
-  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+  assert.deepEqual(await context.records.listByEntity(entityNodeId), []);
 });
 
 test("blobs are listed and deleted", async () => {
   const entityNodeId = newId();
-  const record = await context.uploadBlobFromBuffer({ buffer: Buffer.from("a"), name: "a.txt", entityNodeId });
+  const record = await context.blobs.upload({ buffer: Buffer.from("a"), name: "a.txt", entityNodeId });
 
-  const [entry] = (await context.listBlobs(entityNodeId)) as [BlobEntry];
+  const [entry] = (await context.blobs.list(entityNodeId)) as [BlobEntry];
 
   assert.equal(entry.blobKey, record.blobKey);
   assert.equal(entry.contentType, "text/plain");
-  assert.equal(await context.deleteBlob({ blobKey: entry.blobKey }), record.workingMemoryId);
-  assert.deepEqual(await context.listBlobs(entityNodeId), []);
-  await assert.rejects(context.getBlob(entry), RecordArchived);
+  assert.equal(await context.blobs.delete({ blobKey: entry.blobKey }), record.workingMemoryId);
+  assert.deepEqual(await context.blobs.list(entityNodeId), []);
+  await assert.rejects(context.blobs.get(entry), RecordArchived);
 });
 
 test("what is no blob is said to be none", async () => {
-  const inline = await context.insertWMRecord({ name: "a", memoryType: "data/json", contentJson: '{"a": 1}' });
+  const inline = await context.records.insert({ name: "a", memoryType: "data/json", contentJson: '{"a": 1}' });
 
-  await assert.rejects(context.getBlob(inline), RecordHasNoBlob);
-  await assert.rejects(context.getBlob("no-such-key"), BlobNotFound);
-  await assert.rejects(context.getBlobAsBuffer(newId()), RecordNotFound);
-  await assert.rejects(context.getBlob(""), InvalidArgument);
-  assert.equal((await context.getContentAsBuffer(inline)).toString(), '{"a": 1}');
+  await assert.rejects(context.blobs.get(inline), RecordHasNoBlob);
+  await assert.rejects(context.blobs.get("no-such-key"), BlobNotFound);
+  await assert.rejects(context.blobs.getAsBuffer(newId()), RecordNotFound);
+  await assert.rejects(context.blobs.get(""), InvalidArgument);
+  assert.equal((await context.blobs.getContent(inline)).toString(), '{"a": 1}');
 });
 
 test("the record of another tenant is not found, as one that never was", async () => {
-  const { workingMemoryId, blobKey } = await context.uploadBlobFromBuffer({ buffer: Buffer.from("a"), name: "a" });
+  const { workingMemoryId, blobKey } = await context.blobs.upload({ buffer: Buffer.from("a"), name: "a" });
 
   await withContext({ apiKey: OTHER_KEY }, async (other) => {
-    const errorOf = (id: string) => other.fetchWMRecord(id).catch((error: RecordNotFound) => error.message.replace(id, ""));
+    const errorOf = (id: string) => other.records.get(id).catch((error: RecordNotFound) => error.message.replace(id, ""));
     assert.equal(await errorOf(workingMemoryId), await errorOf(newId()));
-    await assert.rejects(other.fetchWMRecord(workingMemoryId), RecordNotFound);
-    await assert.rejects(other.getBlob({ blobKey }), BlobNotFound);
+    await assert.rejects(other.records.get(workingMemoryId), RecordNotFound);
+    await assert.rejects(other.blobs.get({ blobKey }), BlobNotFound);
   });
 });
 
 test("the key may change, and may come as a header", async () => {
-  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file" });
+  const { workingMemoryId } = await context.records.insert({ name: "a", memoryType: "file" });
   await withContext({ apiKey: "wrong" }, async (client) => {
-    await assert.rejects(client.fetchWMRecord(workingMemoryId), Unauthenticated);
+    await assert.rejects(client.records.get(workingMemoryId), Unauthenticated);
     client.setApiKey(process.env.CONTEXT_SERVICE_API_KEY!);
-    assert.equal((await client.fetchWMRecord(workingMemoryId)).name, "a");
+    assert.equal((await client.records.get(workingMemoryId)).name, "a");
     await assert.rejects(
-      client.fetchWMRecord(workingMemoryId, { headers: { authorization: `Bearer ${OTHER_KEY}` } }),
+      client.records.get(workingMemoryId, { headers: { authorization: `Bearer ${OTHER_KEY}` } }),
       RecordNotFound,
     );
     assert.throws(() => client.setApiKey("line\nbreak"), InvalidArgument);
   });
   await withContext({ apiKey: "", headers: { "x-api-key": OTHER_KEY } }, async (client) => {
-    await assert.rejects(client.fetchWMRecord(workingMemoryId), RecordNotFound);
+    await assert.rejects(client.records.get(workingMemoryId), RecordNotFound);
   });
 });
 
 test("records belong to the client's app, where a call names none", async () => {
   await withContext({ appId: "app-one" }, async (client) => {
     const record = { name: "a", memoryType: "file" };
-    assert.equal((await client.insertWMRecord(record)).appId, "app-one");
-    assert.equal((await client.insertWMRecord({ ...record, appId: "app-two" })).appId, "app-two");
-    assert.equal((await client.uploadBlobFromBuffer({ name: "a", buffer: Buffer.from("a") })).appId, "app-one");
+    assert.equal((await client.records.insert(record)).appId, "app-one");
+    assert.equal((await client.records.insert({ ...record, appId: "app-two" })).appId, "app-two");
+    assert.equal((await client.blobs.upload({ name: "a", buffer: Buffer.from("a") })).appId, "app-one");
   });
 });
 
@@ -417,12 +417,12 @@ test("a value that cannot travel is refused before it does, with its field", asy
   const field = (name: string) => (error: unknown) =>
     error instanceof InvalidArgument && error.violations[0]?.field === name;
 
-  await assert.rejects(context.insertWMRecord({ ...record, metadata: { n: Number.NaN } }), field("record.metadata_json"));
-  await assert.rejects(context.insertWMRecord({ ...record, metadata: [] }), field("record.metadata_json"));
-  await assert.rejects(context.insertWMRecord({ ...record, expiresAt: "tomorrow" }), field("record.expires_at"));
-  await assert.rejects(context.insertWMRecord({ ...record, content: 1, contentJson: "1" }), field("record.content_json"));
-  await assert.rejects(context.insertWMRecord({ ...record, metadata: { text: "\ud800" } }), field("record.metadata_json"));
-  const listed = async (pageSize: number) => await context.fetchWMRecordsByEntity(newId(), { pageSize });
+  await assert.rejects(context.records.insert({ ...record, metadata: { n: Number.NaN } }), field("record.metadata_json"));
+  await assert.rejects(context.records.insert({ ...record, metadata: [] }), field("record.metadata_json"));
+  await assert.rejects(context.records.insert({ ...record, expiresAt: "tomorrow" }), field("record.expires_at"));
+  await assert.rejects(context.records.insert({ ...record, content: 1, contentJson: "1" }), field("record.content_json"));
+  await assert.rejects(context.records.insert({ ...record, metadata: { text: "\ud800" } }), field("record.metadata_json"));
+  const listed = async (pageSize: number) => await context.records.listByEntity(newId(), { pageSize });
   await assert.rejects(listed(1.5), InvalidArgument);
   await assert.rejects(listed(-1), field("page_size"));
 });

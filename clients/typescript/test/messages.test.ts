@@ -3,30 +3,30 @@ import { test } from "node:test";
 
 import { InvalidArgument, NodeNotFound, RequestIdReused, newId } from "contextkeep";
 
-import { context, graph } from "./stack.js";
+import { context, entities } from "./stack.js";
 
 async function said(sessionId: string): Promise<string[]> {
-  return (await context.getChatHistory(sessionId)).messages.map(({ role, content }) => `${role}: ${content}`);
+  return (await context.history.get(sessionId)).messages.map(({ role, content }) => `${role}: ${content}`);
 }
 
 test("messages come back in the order of the calls, and the first one makes the session", async () => {
   const session = { externalId: newId(), graphName: "support" };
-  const first = await graph.appendMessage(session, { role: "user", content: "Hello", create: true });
-  const second = await graph.appendMessage(session, { role: "assistant", content: "Hi", create: true });
-  await graph.appendMessage(session, { role: "user", content: "Rain?" });
-  await graph.appendMessage(first.sessionId, { role: "tool", content: "no", graphName: "support", data: { n: 1 } });
+  const first = await entities.graph.appendMessage(session, { role: "user", content: "Hello", create: true });
+  const second = await entities.graph.appendMessage(session, { role: "assistant", content: "Hi", create: true });
+  await entities.graph.appendMessage(session, { role: "user", content: "Rain?" });
+  await entities.graph.appendMessage(first.sessionId, { role: "tool", content: "no", graphName: "support", data: { n: 1 } });
 
   assert.deepEqual([first.sessionCreated, second.sessionCreated], [true, false]);
   assert.equal(second.sessionId, first.sessionId);
   assert.deepEqual(await said(first.sessionId), ["user: Hello", "assistant: Hi", "user: Rain?", "tool: no"]);
-  assert.deepEqual((await graph.getNode(second.nodeId)).createdAt, second.createdAt);
+  assert.deepEqual((await entities.graph.getNode(second.nodeId)).createdAt, second.createdAt);
 });
 
 test("callers that begin a session at once get one", async () => {
   const session = { externalId: newId() };
   const contents = Array.from({ length: 8 }, (_, n) => `${n}`);
   const written = await Promise.all(
-    contents.map((content) => graph.appendMessage(session, { role: "user", content, create: true })),
+    contents.map((content) => entities.graph.appendMessage(session, { role: "user", content, create: true })),
   );
 
   assert.equal(new Set(written.map(({ sessionId }) => sessionId)).size, 1);
@@ -36,64 +36,64 @@ test("callers that begin a session at once get one", async () => {
 test("a request id makes it happen once, across processes", async () => {
   for (const create of [true, false]) {
     const session = { externalId: newId() };
-    await graph.createNode({ generalTypeName: "Session", ...session });
+    await entities.graph.createNode({ generalTypeName: "Session", ...session });
     const message = { role: "user", content: "once", create, requestId: newId() } as const;
-    const first = await graph.appendMessage(session, message);
+    const first = await entities.graph.appendMessage(session, message);
 
-    assert.deepEqual(await graph.appendMessage(session, message), first);
+    assert.deepEqual(await entities.graph.appendMessage(session, message), first);
     assert.deepEqual(await said(first.sessionId), ["user: once"]);
-    await assert.rejects(graph.appendMessage(session, { ...message, content: "twice" }), RequestIdReused);
+    await assert.rejects(entities.graph.appendMessage(session, { ...message, content: "twice" }), RequestIdReused);
   }
 });
 
 test("what no history would show is refused", async () => {
-  const { id } = await graph.createNode({ generalTypeName: "Session" });
-  await assert.rejects(graph.appendMessage(id, { role: "human" as "user", content: "x" }), InvalidArgument);
-  await assert.rejects(graph.appendMessage(id, { role: "user", content: "" }), InvalidArgument);
-  await assert.rejects(graph.appendMessage(id, { role: "user", content: "x", requestId: "no-uuid" }), InvalidArgument);
-  await assert.rejects(graph.appendMessage({ externalId: newId() }, { role: "user", content: "x" }), NodeNotFound);
+  const { id } = await entities.graph.createNode({ generalTypeName: "Session" });
+  await assert.rejects(entities.graph.appendMessage(id, { role: "human" as "user", content: "x" }), InvalidArgument);
+  await assert.rejects(entities.graph.appendMessage(id, { role: "user", content: "" }), InvalidArgument);
+  await assert.rejects(entities.graph.appendMessage(id, { role: "user", content: "x", requestId: "no-uuid" }), InvalidArgument);
+  await assert.rejects(entities.graph.appendMessage({ externalId: newId() }, { role: "user", content: "x" }), NodeNotFound);
 });
 
 test("a node is named by an external id wherever a method takes its id", async () => {
   const name = { externalId: newId(), graphName: "support" };
-  const { sessionId, nodeId } = await graph.appendMessage(name, { role: "user", content: "Hello", create: true });
-  for (const id of [sessionId, nodeId]) await graph.upsertEmbedding(id, [1, 0.5]);
-  await graph.appendProgress(name, { type: "message", message: "begun" });
-  await context.uploadBlobFromBuffer({ buffer: Buffer.from("x"), name: "x.txt", entityNodeId: sessionId });
+  const { sessionId, nodeId } = await entities.graph.appendMessage(name, { role: "user", content: "Hello", create: true });
+  for (const id of [sessionId, nodeId]) await entities.embeddings.upsert(id, [1, 0.5]);
+  await entities.progress.append(name, { type: "message", message: "begun" });
+  await context.blobs.upload({ buffer: Buffer.from("x"), name: "x.txt", entityNodeId: sessionId });
   const rules = { roleField: "role", contentField: "content" };
 
   type Read = (node: typeof name | string) => PromiseLike<unknown>;
   const reads: Read[] = [
-    (node) => graph.getNode(node),
-    (node) => graph.getNodeIO(node),
-    (node) => graph.listEdges(node),
-    (node) => graph.listProgress(node),
-    (node) => graph.listEmbeddings(node),
-    (node) => graph.searchSimilar({ nodeId: node }),
-    (node) => graph.searchNodes({ connectedTo: { nodeId: node }, graphName: "support" }),
-    (node) => graph.countNodes({ connectedTo: { nodeId: node }, graphName: "support" }),
-    (node) => graph.traverse(node),
-    (node) => context.getChatHistory(node),
-    (node) => context.getFormattedChatHistory(node, "openai"),
-    (node) => context.assembleContext(node),
-    (node) => context.fetchEntityHistory(node),
-    (node) => context.testMapping(rules, { nodeId: node }).then((trials) => trials.map(({ messages }) => messages)),
-    (node) => context.fetchWMRecordsByEntity(node),
-    (node) => context.fetchWMManifest(node),
-    (node) => context.listBlobs(node),
-    (node) => context.listResources(node),
-    (node) => context.executeTool("history_chat", {}, { entityNodeId: node }),
+    (node) => entities.graph.getNode(node),
+    (node) => entities.graph.getNodeIo(node),
+    (node) => entities.graph.listEdges(node),
+    (node) => entities.progress.list(node),
+    (node) => entities.embeddings.list(node),
+    (node) => entities.embeddings.search({ nodeId: node }),
+    (node) => entities.graph.search({ connectedTo: { nodeId: node }, graphName: "support" }),
+    (node) => entities.graph.count({ connectedTo: { nodeId: node }, graphName: "support" }),
+    (node) => entities.graph.traverse(node),
+    (node) => context.history.get(node),
+    (node) => context.history.formatted(node, "openai"),
+    (node) => context.history.assemble(node),
+    (node) => context.history.listEvents(node),
+    (node) => context.mappings.test(rules, { nodeId: node }).then((trials) => trials.map(({ messages }) => messages)),
+    (node) => context.records.listByEntity(node),
+    (node) => context.records.manifest(node),
+    (node) => context.blobs.list(node),
+    (node) => context.tools.listResources(node),
+    (node) => context.tools.execute("history_chat", {}, { entityNodeId: node }),
   ];
   for (const read of reads) assert.deepEqual(await read(name), await read(sessionId), read.toString());
 
-  assert.deepEqual((await graph.updateNodeData(name, { a: 1 })).data, { a: 1 });
-  assert.equal((await graph.updateNodeStatus(name, "Running")).status, "Running");
-  assert.equal((await graph.archiveNode(name)).isArchived, true);
-  await graph.setNodeIO(name, { input: 1 });
-  assert.equal((await graph.resetNode(name)).status, "Created");
-  await graph.deleteEmbedding(name);
-  assert.equal(await graph.clearProgress(name), 0);
+  assert.deepEqual((await entities.graph.updateNodeData(name, { a: 1 })).data, { a: 1 });
+  assert.equal((await entities.graph.updateNodeStatus(name, "Running")).status, "Running");
+  assert.equal((await entities.graph.archiveNode(name)).isArchived, true);
+  await entities.graph.setNodeIo(name, { input: 1 });
+  assert.equal((await entities.graph.resetNode(name)).status, "Created");
+  await entities.embeddings.delete(name);
+  assert.equal(await entities.progress.clear(name), 0);
   const edge = { fromNodeId: nodeId, toNodeId: name, edgeType: "InResponseTo", graphName: "support" };
-  assert.equal((await graph.createEdge(edge)).toNodeId, sessionId);
-  await assert.rejects(context.getChatHistory({ externalId: name.externalId }), NodeNotFound);
+  assert.equal((await entities.graph.createEdge(edge)).toNodeId, sessionId);
+  await assert.rejects(context.history.get({ externalId: name.externalId }), NodeNotFound);
 });

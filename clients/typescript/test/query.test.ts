@@ -6,9 +6,9 @@ import { InvalidArgument, newId } from "contextkeep";
 import { context } from "./stack.js";
 
 test("a question is answered with hits, and with how each source fared", async () => {
-  const { contextId } = await context.sendMessage("The narrowboat is moored at Hebden.");
+  const { contextId } = await context.contexts.send("The narrowboat is moored at Hebden.");
 
-  const found = await context.queryContext("Where is the narrowboat?", {
+  const found = await context.query.ask("Where is the narrowboat?", {
     mode: "answer",
     contextIds: [contextId],
     tokensMax: 500,
@@ -28,7 +28,7 @@ test("a question is answered with hits, and with how each source fared", async (
   assert.ok(found.promptText.includes("> The narrowboat") && found.promptTokens > 0 && found.traceId);
   const { shownIn, place } = found.explained[0]!.hits[0]!;
   assert.deepEqual([shownIn, place], [hit.ref, 1]);
-  const again = await context.queryContext("x", { expandRefs: [hit.ref, "workspace:x"] });
+  const again = await context.query.ask("x", { expandRefs: [hit.ref, "workspace:x"] });
   assert.deepEqual(
     again.expanded.map(({ isFound, text, scope }) => [isFound, text, scope]),
     [[true, "The narrowboat is moored at Hebden.", "team"], [false, "", ""]],
@@ -37,19 +37,19 @@ test("a question is answered with hits, and with how each source fared", async (
 
 test("each source is told as it answers, and then the whole", async () => {
   const told: string[] = [];
-  for await (const { provider, answer } of context.streamQueryContext("Where is the narrowboat?", { providers: { ids: ["wiki", "workspace"] } })) {
+  for await (const { provider, answer } of context.query.stream("Where is the narrowboat?", { providers: { ids: ["wiki", "workspace"] } })) {
     told.push(provider ? `${provider.status.providerId} ${provider.status.state}` : `answer of ${answer!.providers.length}`);
   }
   assert.deepEqual([told.slice(0, 2).sort(), told.slice(2)], [["wiki skipped", "workspace ok"], ["answer of 2"]]);
-  for await (const { provider } of context.streamQueryContext("left early")) {
+  for await (const { provider } of context.query.stream("left early")) {
     assert.ok(provider);
     break;
   }
-  await assert.rejects(context.streamQueryContext("").next(), InvalidArgument);
+  await assert.rejects(context.query.stream("").next(), InvalidArgument);
 });
 
 test("sources are listed, and what is unknown is refused by name", async () => {
-  const providers = await context.listContextProviders();
+  const providers = await context.query.listProviders();
   assert.deepEqual(
     providers.map(({ providerId, isDefault, scopes }) => [providerId, isDefault, scopes]),
     [
@@ -62,20 +62,20 @@ test("sources are listed, and what is unknown is refused by name", async () => {
     ],
   );
   for (const options of [{ providers: {} }, { providers: { ids: [newId()] } }, { scope: "mine" as "team" }, { limit: 51 }]) {
-    await assert.rejects(context.queryContext("x", options), InvalidArgument);
+    await assert.rejects(context.query.ask("x", options), InvalidArgument);
   }
-  assert.equal((await context.queryContext("nothing", { providers: { families: ["workspace"] }, nodeIds: [newId()] })).answer, undefined);
+  assert.equal((await context.query.ask("nothing", { providers: { families: ["workspace"] }, nodeIds: [newId()] })).answer, undefined);
 });
 
 test("what is said of a source is kept, and taken back by name", async () => {
-  const said = await context.updateProviderSetting("context", { deadlineMs: 60_000, isDefault: false });
+  const said = await context.query.updateProvider("context", { deadlineMs: 60_000, isDefault: false });
   assert.deepEqual([said.enabled, said.isDefault, said.deadlineMs, said.nodeIds], [undefined, false, 60_000, undefined]);
-  const { providers, target } = await context.getQueryPolicy();
+  const { providers, target } = await context.query.getPolicy();
   const own = providers.find(({ providerId }) => providerId === "context")!;
   assert.deepEqual([own.isEnabled, own.deadlineMs, own.setting, target], [true, 60_000, said, undefined]);
-  const reset = await context.updateProviderSetting("context", { reset: ["deadline_ms", "is_default"] });
+  const reset = await context.query.updateProvider("context", { reset: ["deadline_ms", "is_default"] });
   assert.deepEqual([reset.deadlineMs, reset.isDefault], [undefined, undefined]);
-  await assert.rejects(context.updateProviderSetting("context", { nodeIds: [] }), InvalidArgument);
-  assert.equal((await context.updateProviderSetting("memory", { memoryMode: "recall" })).memoryMode, "recall");
-  assert.equal((await context.updateProviderSetting("memory", { reset: ["memory"] })).memoryMode, undefined);
+  await assert.rejects(context.query.updateProvider("context", { nodeIds: [] }), InvalidArgument);
+  assert.equal((await context.query.updateProvider("memory", { memoryMode: "recall" })).memoryMode, "recall");
+  assert.equal((await context.query.updateProvider("memory", { reset: ["memory"] })).memoryMode, undefined);
 });

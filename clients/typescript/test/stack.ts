@@ -12,7 +12,7 @@ export const TICKETS_URL = required("TICKETS_URL");
 
 export const MIB = 1024 * 1024;
 
-export const graph = new EntityClient();
+export const entities = new EntityClient();
 export const context = new ContextClient();
 
 /** A client at an address of its own, closed when the block ends. */

@@ -6,12 +6,12 @@ import { ArtifactComplete, ArtifactNotFound, InvalidArgument, TaskEnded, TaskNot
 import { context } from "./stack.js";
 
 test("a task is begun, talked about, asked back, and ended", async () => {
-  const { contextId } = await context.sendMessage("Hello");
+  const { contextId } = await context.contexts.send("Hello");
 
-  const task = await context.createTask(contextId, { metadata: { n: 2n ** 60n } });
-  const sent = await context.sendMessage({ content: "About it", taskId: task.taskId });
-  const asked = await context.updateTask(task.taskId, { state: "input_required", statusMessage: "Which?" });
-  const { task: read, messages } = await context.getTask(task.taskId);
+  const task = await context.tasks.create(contextId, { metadata: { n: 2n ** 60n } });
+  const sent = await context.contexts.send({ content: "About it", taskId: task.taskId });
+  const asked = await context.tasks.update(task.taskId, { state: "input_required", statusMessage: "Which?" });
+  const { task: read, messages } = await context.tasks.get(task.taskId);
 
   assert.deepEqual([task.contextId, task.state, task.version, task.metadata], [contextId, "submitted", 1, { n: 2n ** 60n }]);
   assert.deepEqual([sent.contextId, sent.seq], [contextId, 2]);
@@ -19,73 +19,73 @@ test("a task is begun, talked about, asked back, and ended", async () => {
   assert.deepEqual(read, asked);
   assert.deepEqual(messages.map(({ content, taskId }) => [content, taskId]), [["About it", task.taskId]]);
 
-  const ended = await context.cancelTask(task.taskId);
-  assert.deepEqual([ended.state, ended.statusMessage, await context.cancelTask(task.taskId)], ["canceled", undefined, ended]);
-  await assert.rejects(context.sendMessage({ content: "More", taskId: task.taskId }), TaskEnded);
+  const ended = await context.tasks.cancel(task.taskId);
+  assert.deepEqual([ended.state, ended.statusMessage, await context.tasks.cancel(task.taskId)], ["canceled", undefined, ended]);
+  await assert.rejects(context.contexts.send({ content: "More", taskId: task.taskId }), TaskEnded);
 });
 
 test("what goes on with a task refers to it, and tasks are listed", async () => {
-  const { contextId } = await context.sendMessage("Hello");
-  const first = await context.createTask(contextId, { state: "completed" });
+  const { contextId } = await context.contexts.send("Hello");
+  const first = await context.tasks.create(contextId, { state: "completed" });
 
-  const second = await context.createTask(contextId, { referenceTaskIds: [first.taskId] });
-  const { messageId } = await context.sendMessage({ content: "x", taskId: second.taskId, referenceTaskIds: [first.taskId] });
+  const second = await context.tasks.create(contextId, { referenceTaskIds: [first.taskId] });
+  const { messageId } = await context.contexts.send({ content: "x", taskId: second.taskId, referenceTaskIds: [first.taskId] });
 
   assert.deepEqual(second.referenceTaskIds, [first.taskId]);
-  assert.deepEqual((await context.getMessage(contextId, messageId)).referenceTaskIds, [first.taskId]);
-  assert.deepEqual(await context.listTasks(contextId, { pageSize: 1 }), [second, first]);
-  assert.deepEqual(await context.listTasks(contextId, { states: ["completed"] }), [first]);
+  assert.deepEqual((await context.contexts.getMessage(contextId, messageId)).referenceTaskIds, [first.taskId]);
+  assert.deepEqual(await context.tasks.list(contextId, { pageSize: 1 }), [second, first]);
+  assert.deepEqual(await context.tasks.list(contextId, { states: ["completed"] }), [first]);
 });
 
 test("what a task makes is put in chunks, found, and read", async () => {
-  const { contextId } = await context.sendMessage("Hello");
-  const { taskId } = await context.createTask(contextId);
+  const { contextId } = await context.contexts.send("Hello");
+  const { taskId } = await context.tasks.create(contextId);
 
   const first = { artifactId: "plan", name: "Zoo", parts: [{ text: "The giraffe eats." }], metadata: { n: 1 } };
-  const made = await context.putArtifact(taskId, first);
+  const made = await context.artifacts.put(taskId, first);
   const chunk = { artifactId: "plan", parts: [{ data: { type: "token" } }] };
-  const done = await context.putArtifact(taskId, chunk, { append: true, lastChunk: true });
-  await assert.rejects(context.putArtifact(taskId, chunk, { append: true }), ArtifactComplete);
-  const read = await context.getArtifact(taskId, "plan", { version: 1 });
+  const done = await context.artifacts.put(taskId, chunk, { append: true, lastChunk: true });
+  await assert.rejects(context.artifacts.put(taskId, chunk, { append: true }), ArtifactComplete);
+  const read = await context.artifacts.get(taskId, "plan", { version: 1 });
 
   assert.deepEqual([made.version, made.parts, made.isComplete], [1, [], false]);
   assert.deepEqual([done.partCount, done.isComplete, done.redactedParts], [2, true, [0]]);
   assert.deepEqual([read.parts[0]?.text, read.parts.length, read.metadata], ["The giraffe eats.", 2, { n: 1 }]);
-  assert.deepEqual((await context.getTask(taskId)).artifacts.map(({ name, version }) => [name, version]), [["Zoo", 1]]);
-  const [hit] = await context.searchContext(contextId, "giraffe", { filter: { kinds: ["artifact"], taskIds: [taskId] } });
+  assert.deepEqual((await context.tasks.get(taskId)).artifacts.map(({ name, version }) => [name, version]), [["Zoo", 1]]);
+  const [hit] = await context.contexts.search(contextId, "giraffe", { filter: { kinds: ["artifact"], taskIds: [taskId] } });
   assert.deepEqual([hit?.artifactId, hit?.taskId, hit?.seq], ["plan", taskId, 0]);
-  assert.equal((await context.getArtifactAt(contextId, hit!.ref)).parts[0]?.text, "The giraffe eats.");
-  const recalled = await context.recall(contextId, "hello", { referenceTaskIds: [taskId] });
+  assert.equal((await context.artifacts.getAt(contextId, hit!.ref)).parts[0]?.text, "The giraffe eats.");
+  const recalled = await context.contexts.recall(contextId, "hello", { referenceTaskIds: [taskId] });
   assert.equal(recalled.items[0]?.text, "The giraffe eats.");
-  await assert.rejects(context.getArtifact(taskId, "none"), ArtifactNotFound);
+  await assert.rejects(context.artifacts.get(taskId, "none"), ArtifactNotFound);
 });
 
 test("what happens in a context is watched", async () => {
-  const { contextId, messageId } = await context.sendMessage("one");
-  const { taskId } = await context.createTask(contextId);
+  const { contextId, messageId } = await context.contexts.send("one");
+  const { taskId } = await context.tasks.create(contextId);
 
   const told: string[] = [];
-  for await (const event of context.watchContext(contextId)) {
+  for await (const event of context.contexts.watch(contextId)) {
     const gone = event.retracted && `without ${event.retracted.seqs}`;
     told.push(event.message?.content ?? event.task?.state ?? event.artifact?.artifactId ?? gone ?? event.context!.state);
-    if (event.task) await context.putArtifact(taskId, { artifactId: "plan", parts: [{ text: "x" }] });
-    if (event.artifact) await context.retractMessages(contextId, [messageId]);
-    if (event.retracted) await context.closeContext(contextId);
+    if (event.task) await context.artifacts.put(taskId, { artifactId: "plan", parts: [{ text: "x" }] });
+    if (event.artifact) await context.contexts.retractMessages(contextId, [messageId]);
+    if (event.retracted) await context.contexts.close(contextId);
   }
   const later = [];
-  for await (const event of context.watchContext(contextId, { seqFrom: 2, changeAfter: 1, untilNow: true })) later.push(event);
+  for await (const event of context.contexts.watch(contextId, { seqFrom: 2, changeAfter: 1, untilNow: true })) later.push(event);
 
   assert.deepEqual(told, ["one", "submitted", "plan", "without 1", "closed"]);
   assert.deepEqual(later.map(({ seqFrom, changeAfter }) => [seqFrom, changeAfter]), [[2, 2], [2, 3], [2, 4]]);
 });
 
 test("what cannot be is refused", async () => {
-  const { contextId } = await context.sendMessage("Hello");
-  const task = await context.createTask(contextId);
+  const { contextId } = await context.contexts.send("Hello");
+  const task = await context.tasks.create(contextId);
 
-  await assert.rejects(context.getTask(newId()), TaskNotFound);
-  await assert.rejects(context.updateTask(task.taskId, { state: "working", expectedVersion: 7 }), VersionConflict);
-  await assert.rejects(context.updateTask(task.taskId, {}), InvalidArgument);
-  await assert.rejects(context.updateTask(task.taskId, { statusMessage: "alone" }), InvalidArgument);
-  await assert.rejects(context.createTask(contextId, { state: "paused" as "working" }), InvalidArgument);
+  await assert.rejects(context.tasks.get(newId()), TaskNotFound);
+  await assert.rejects(context.tasks.update(task.taskId, { state: "working", expectedVersion: 7 }), VersionConflict);
+  await assert.rejects(context.tasks.update(task.taskId, {}), InvalidArgument);
+  await assert.rejects(context.tasks.update(task.taskId, { statusMessage: "alone" }), InvalidArgument);
+  await assert.rejects(context.tasks.create(contextId, { state: "paused" as "working" }), InvalidArgument);
 });

@@ -6,7 +6,7 @@ import { InvalidArgument, PermissionDenied, ToolNotFound, newId } from "contextk
 import { context } from "./stack.js";
 
 test("a model is offered tools with the schema of their arguments", async () => {
-  const [all, reading] = [await context.listTools(), await context.listTools({ readOnly: true })];
+  const [all, reading] = [await context.tools.list(), await context.tools.list({ readOnly: true })];
 
   const read = all.find((tool) => tool.toolName === "wm_read");
   assert.equal(read?.contextType, "WM");
@@ -18,28 +18,28 @@ test("a model is offered tools with the schema of their arguments", async () => 
 
 test("a tool is called for an entity, and one that writes only where it may", async () => {
   const entityNodeId = newId();
-  const { workingMemoryId } = await context.insertWMRecord({ entityNodeId, name: "a.json", memoryType: "data/json", content: { a: 1 } });
+  const { workingMemoryId } = await context.records.insert({ entityNodeId, name: "a.json", memoryType: "data/json", content: { a: 1 } });
 
-  const listed = await context.executeTool("wm_list", {}, { entityNodeId, readOnly: true });
+  const listed = await context.tools.execute("wm_list", {}, { entityNodeId, readOnly: true });
 
   assert.match(JSON.stringify(listed), new RegExp(workingMemoryId));
   const archive = (readOnly: boolean) =>
-    context.executeTool("wm_archive", { working_memory_id: workingMemoryId }, { readOnly });
+    context.tools.execute("wm_archive", { working_memory_id: workingMemoryId }, { readOnly });
   await assert.rejects(archive(true), PermissionDenied);
   await archive(false);
-  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
-  const sent = await context.executeTool("context_send", { content: "hers" }, { subjectUserId: "ada" });
-  const { context: header } = await context.getContext(sent["context_id"] as string, { subjectUserId: "ada" });
+  assert.deepEqual(await context.records.listByEntity(entityNodeId), []);
+  const sent = await context.tools.execute("context_send", { content: "hers" }, { subjectUserId: "ada" });
+  const { context: header } = await context.contexts.get(sent["context_id"] as string, { subjectUserId: "ada" });
   assert.equal(header.ownerUserId, "ada");
-  await assert.rejects(context.executeTool("no_such_tool"), ToolNotFound);
-  await assert.rejects(context.executeTool("wm_read", { no: "such argument" }), InvalidArgument);
+  await assert.rejects(context.tools.execute("no_such_tool"), ToolNotFound);
+  await assert.rejects(context.tools.execute("wm_read", { no: "such argument" }), InvalidArgument);
 });
 
 test("the records of an entity are resources", async () => {
   const entityNodeId = newId();
-  const record = await context.uploadBlobFromBuffer({ entityNodeId, name: "a.txt", buffer: Buffer.from("text") });
+  const record = await context.blobs.upload({ entityNodeId, name: "a.txt", buffer: Buffer.from("text") });
 
-  assert.deepEqual(await context.listResources(entityNodeId, { pageSize: 1 }), [
+  assert.deepEqual(await context.tools.listResources(entityNodeId, { pageSize: 1 }), [
     { uri: `wm://${record.workingMemoryId}`, name: "a.txt", description: "", contentType: "text/plain", sizeBytes: 4 },
   ]);
 });

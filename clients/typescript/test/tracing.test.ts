@@ -9,7 +9,7 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { EntityClient, newId, NodeNotFound, Unavailable } from "contextkeep";
 
-import { context, graph } from "./stack.js";
+import { context, entities } from "./stack.js";
 
 const exporter = new InMemorySpanExporter();
 trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
@@ -33,11 +33,11 @@ async function traced(block: () => Promise<unknown>) {
 
 test("each call is a span below the application's, by the name of its RPC", async () => {
   const spans = await traced(async () => {
-    const { id } = await graph.createNode({ generalTypeName: "Session" });
-    await context.getChatHistory(id);
-    for await (const _ of graph.traverse(id)) assert.fail("it has no children");
-    const record = await context.uploadBlobFromBuffer({ buffer: Buffer.from("text"), name: "a", memoryType: "file" });
-    await context.getBlobAsBuffer(record.workingMemoryId);
+    const { id } = await entities.graph.createNode({ generalTypeName: "Session" });
+    await context.history.get(id);
+    for await (const _ of entities.graph.traverse(id)) assert.fail("it has no children");
+    const record = await context.blobs.upload({ buffer: Buffer.from("text"), name: "a", memoryType: "file" });
+    await context.blobs.getAsBuffer(record.workingMemoryId);
   });
 
   assert.deepEqual(
@@ -48,7 +48,7 @@ test("each call is a span below the application's, by the name of its RPC", asyn
 });
 
 test("a call that fails is a failed span with the name of its error", async () => {
-  const spans = await traced(() => assert.rejects(graph.getNode(newId()), NodeNotFound));
+  const spans = await traced(() => assert.rejects(entities.graph.getNode(newId()), NodeNotFound));
 
   assert.deepEqual(
     spans.map(({ name, status, attributes }) => [name, status.code, attributes["error.type"]]),
@@ -58,7 +58,7 @@ test("a call that fails is a failed span with the name of its error", async () =
 
 test("each attempt is a span", async () => {
   const nobody = new EntityClient({ address: "127.0.0.1:1", retries: 2 });
-  const spans = await traced(() => assert.rejects(nobody.getNode(newId()), Unavailable));
+  const spans = await traced(() => assert.rejects(nobody.graph.getNode(newId()), Unavailable));
   nobody.close();
 
   assert.deepEqual(
@@ -71,11 +71,11 @@ test("a stream that is left early is a span that did not fail", async () => {
   const root = newId();
   const children = Array.from({ length: 1500 }, () => ({ id: newId(), generalTypeName: "Turn" }));
   const edges = children.map(({ id }) => ({ fromNodeId: root, toNodeId: id, edgeType: "Contains" }));
-  await graph.writeGraph({ nodes: [{ id: root, generalTypeName: "Session" }, ...children] });
-  await graph.writeGraph({ edges });
+  await entities.graph.write({ nodes: [{ id: root, generalTypeName: "Session" }, ...children] });
+  await entities.graph.write({ edges });
 
   const spans = await traced(async () => {
-    for await (const _ of graph.traverse(root)) break;
+    for await (const _ of entities.graph.traverse(root)) break;
   });
 
   assert.deepEqual(
@@ -85,10 +85,10 @@ test("a stream that is left early is a span that did not fail", async () => {
 });
 
 test("where nobody traces, or this trace is not kept, there is no span", async () => {
-  await graph.listGraphs();
+  await entities.graph.listGraphs();
   const spanContext = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", traceFlags: 0 };
   const notKept: Span = trace.wrapSpanContext(spanContext);
-  await current.with(trace.setSpan(current.active(), notKept), async () => await graph.listGraphs());
+  await current.with(trace.setSpan(current.active(), notKept), async () => await entities.graph.listGraphs());
 
   assert.deepEqual(exporter.getFinishedSpans(), []);
 });

@@ -59,7 +59,7 @@ export interface ApiKey {
   appIds: string[];
   agentBundleId: string;
   graphNames: string[];
-  /** Of a key of issueContextKey: which one it reaches. */
+  /** Of a key of contexts.issueKey: which one it reaches. */
   contextId: string;
   /** How the key begins that it was made with; empty: it was none, such as an operator's command. */
   madeBy: string;
@@ -96,7 +96,7 @@ export interface AdministrativeCall {
   /** As logs and errors have it. */
   callId: string;
   calledAt: string;
-  /** "contextkeep.context.v1.Knowledge/putAgent". */
+  /** "contextkeep.context.v1.Knowledge/agents.put". */
   method: string;
   scope: string;
   /** Name of its status code: "OK", "PermissionDenied". */
@@ -150,7 +150,7 @@ export function createdKeyOf(message: pb.CreateKeyResponse): CreatedKey {
   };
 }
 
-/** What a tenant may store. Unset: of a tenant, what the settings say; of getUsage, any number. */
+/** What a tenant may store. Unset: of a tenant, what the settings say; of operations.getUsage, any number. */
 export interface TenantLimits {
   /** Archived ones count, too. */
   recordsMax?: number;

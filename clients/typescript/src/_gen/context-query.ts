@@ -79,7 +79,7 @@ export function expandedRefOf(message: pb.ExpandedRef): ExpandedRef {
 /** An event while a question is answered: one of the two. */
 export interface QueryEvent {
   provider?: AnsweredProvider;
-  /** The last message, and only that: all that queryContext answers. What matters of the others is in it, by its refs. */
+  /** The last message, and only that: all that query.ask answers. What matters of the others is in it, by its refs. */
   answer?: QueriedContext;
 }
 

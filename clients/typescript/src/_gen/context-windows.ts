@@ -77,7 +77,7 @@ export interface Window {
    */
   spentTokens: number;
   /**
-   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until recordUsage says better. It is
+   * Tokens as it counts them, times this, are what a vendor bills for them in 95 of 100 calls at most: 1, until windows.recordUsage says better. It is
    * never over `tokenLimit` by that.
    */
   tokenFactor: number;
@@ -151,10 +151,10 @@ export interface WindowConfig {
   cacheTtlS?: number;
   /** It makes a checkpoint behind so many steps, up to 1,000, and before each fold: 50. 0: it makes none. */
   checkpointEveryNSteps?: number;
-  /** What reportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
+  /** What windows.reportResponse leaves out: "rollback_to_checkpoint", the default, or "reread_from_checkpoint". */
   recoveryStrategy?: string;
   /**
-   * What writes the segments of folds that are prepared (prepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
+   * What writes the segments of folds that are prepared (windows.prepareFold): "auto", the default, is the first of LLM_MODEL that takes so much, if
    * there is one; or one of these by its name; "none" are lines of the originals, which all other folds choose.
    */
   summarizationModel?: string;
@@ -428,7 +428,7 @@ export function packZonesOf(message: pb.PackZones): PackZones {
 export interface PackOmissions {
   stepCount: number;
   tokens: number;
-  /** What `expand` takes for their messages, the oldest first: one for each summary that stands for some. */
+  /** What `windows.expand` takes for their messages, the oldest first: one for each summary that stands for some. */
   refs: string[];
 }
 
@@ -475,7 +475,7 @@ export interface Pack {
    * begins the next pack, too. Those with less than 1,024 tokens in front of them, which no vendor keeps, are left out, but for the last.
    */
   breakpoints: CacheBreakpoint[];
-  /** For reportResponse. All packs of an epoch and a `lastSeq` have the same. */
+  /** For windows.reportResponse. All packs of an epoch and a `lastSeq` have the same. */
   packId: string;
   /** Of the passages that it recalls, such as "m37.0", in their order, each once. */
   recalledRefs: string[];
@@ -757,7 +757,7 @@ export interface PackPart {
   level: number;
   stepFrom: number;
   stepTo: number;
-  /** What `expand` takes for the originals. Empty of what the window says itself. */
+  /** What `windows.expand` takes for the originals. Empty of what the window says itself. */
   ref: string;
   tokens: number;
   /**
@@ -889,7 +889,7 @@ export interface WindowStats {
    */
   predicted: PackCost;
   predictedCachedShare: number;
-  /** What was billed: see recordUsage. */
+  /** What was billed: see windows.recordUsage. */
   usage: WindowUsage;
   /** See Window and RecordUsageResponse. */
   tokenFactor: number;

@@ -37,7 +37,7 @@ export function contextEventOf(message: pb.WatchContextResponse): ContextEvent {
   return value;
 }
 
-/** What one call of retractMessages, or of syncHistory, took back; also of messages that were never told. */
+/** What one call of contexts.retractMessages, or of contexts.syncHistory, took back; also of messages that were never told. */
 export interface RetractedMessages {
   seqs: number[];
   /** In the same order. */
@@ -63,7 +63,7 @@ export interface Artifact {
   version: number;
   /** Nothing more comes to this version: its last chunk is there. */
   isComplete: boolean;
-  /** In getArtifact only, as the metadata. */
+  /** In artifacts.get only, as the metadata. */
   parts: Part[];
   metadata: JsonObject;
   partCount: number;
@@ -135,7 +135,7 @@ export interface Erasure {
   externalIdsRemoved: number;
   /** Answers of writes that were kept for their `requestId`. */
   answersRemoved: number;
-  /** Keys of issueContextKey. */
+  /** Keys of contexts.issueKey. */
   keysEnded: number;
   tasksRemoved: number;
   /** Versions. */
@@ -210,9 +210,9 @@ export interface Context {
   messageCount: number;
   /** Tokens of those messages. */
   tokenCount: number;
-  /** How far its index is; set by getContext alone. */
+  /** How far its index is; set by contexts.get alone. */
   index?: ContextIndex;
-  /** From which it was forked (see forkWindow), the first one first. It is closed and erased with each of them. */
+  /** From which it was forked (see windows.fork), the first one first. It is closed and erased with each of them. */
   ancestorIds: string[];
   /** Unset: no import wrote it. */
   imported?: Imported;
@@ -452,11 +452,11 @@ export function syncedHistoryOf(message: pb.SyncHistoryResponse): SyncedHistory 
   };
 }
 
-/** A message of a history that syncHistory could not write. */
+/** A message of a history that contexts.syncHistory could not write. */
 export interface LeftOutMessage {
   /** Of which it came. */
   nodeId: string;
-  /** As of the errors of sendMessage: LimitExceeded, InvalidArgument, RecordNotFound. */
+  /** As of the errors of contexts.send: LimitExceeded, InvalidArgument, RecordNotFound. */
   reason: string;
   /** For people: what is wrong with it. */
   detail: string;

@@ -105,7 +105,7 @@ export function writtenGraphOf(message: pb.WriteGraphResponse): WrittenGraph {
   };
 }
 
-/** What became of one row of writeGraph. */
+/** What became of one row of graph.write. */
 export interface WrittenRow {
   id: string;
   createdAt: string;
@@ -184,7 +184,7 @@ export interface Envelope {
   subType: string;
   message: string;
   /**
-   * As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that updateNodeStatus wrote: {"from": the
+   * As `Node.data_json`, but any JSON. Empty: there is none. Of a STATUS envelope that graph.updateNodeStatus wrote: {"from": the
    * status before, "to": the status after}.
    */
   value: unknown;

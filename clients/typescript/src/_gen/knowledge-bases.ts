@@ -34,7 +34,7 @@ export interface KnowledgeBase {
   documentCount: number;
   /** Bytes that came with the documents. */
   sizeBytes: number;
-  /** How many are in which state; in answers of getKnowledgeBase only. */
+  /** How many are in which state; in answers of knowledgeBases.get only. */
   documents: Record<string, number>;
   /** Counts how often it was put, from 1. */
   version: number;

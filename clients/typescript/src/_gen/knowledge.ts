@@ -225,7 +225,7 @@ export interface WikiPage {
   version: number;
   /** The newest version of the page. */
   newestVersion: number;
-  /** Empty in lists, and in the answers of putPage. */
+  /** Empty in lists, and in the answers of pages.put. */
   markdown: string;
   /** Likewise. */
   sources: PageSource[];

@@ -3,7 +3,7 @@
 import type * as pb from "../gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
 
-/** A tool that a model may call: see executeTool. */
+/** A tool that a model may call: see tools.execute. */
 export interface Tool {
   toolName: string;
   /** What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches). */

@@ -212,13 +212,13 @@ export interface Upload {
   uploadId: string;
   /** Bytes that are durable; the next part begins here. */
   offsetBytes: number;
-  /** As startUpload declared it. */
+  /** As uploads.start declared it. */
   sizeBytes?: number;
   /** It is given up then, unless a part comes. */
   expiresAt: string;
   /** The size of a part. */
   partBytesMax: number;
-  /** Once it is finished: the record as finishUpload answered it. */
+  /** Once it is finished: the record as uploads.finish answered it. */
   record?: WMRecord;
 }
 

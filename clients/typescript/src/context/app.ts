@@ -1,16 +1,22 @@
 /** The app that calls are about, and where their service is. */
 
-import type { ClientOptions } from "../client.js";
-import { ObservedClient } from "../observing.js";
+import { type CallOptions, Client, type ClientOptions } from "../client.js";
 
 export interface ContextClientOptions extends ClientOptions {
   /** The app that records, mappings and histories belong to where a call does not say. Else `CONTEXT_SERVICE_APP_ID`. */
   appId?: string;
 }
 
-/** What the calls of all nouns of the Context Service stand on. */
-export abstract class AppClient extends ObservedClient {
-  protected readonly appId: string;
+/** Of a call about what users own. */
+export interface ContextOptions extends CallOptions {
+  /** For which user a key without one calls; it needs the scope `delegate`. Else it sees what has no owner. */
+  subjectUserId?: string;
+}
+
+/** What the nouns of the Context Service call with. */
+export abstract class AppClient extends Client {
+  /** @internal */
+  readonly appId: string;
 
   /** The address is else that of `CONTEXT_SERVICE_ADDRESS`, else 127.0.0.1:50051. */
   constructor(options: ContextClientOptions = {}) {

@@ -1,21 +1,22 @@
 /** Blobs: there and back, ranges, URLs. */
 
+import { uploadHeader } from "./uploads.js";
 import { create } from "@bufbuild/protobuf";
-
+import type { AppClient } from "./app.js";
+import { Noun } from "../noun.js";
 import { type BlobEntry, type WMRecord, blobEntryOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import type { CallSettings } from "../connection.js";
-import { AnswerTooLarge, Internal } from "../gen/errors.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
+import { AnswerTooLarge, Internal } from "../gen/errors.js";
 import { whole } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import * as records from "../records.js";
 import type { BlobName, RecordFields } from "../records.js";
-import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { timeText } from "../times.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "../transfer.js";
 import type { WriteOptions } from "../writes.js";
-import { UploadCalls } from "./uploads.js";
 
 const memory = pb.WorkingMemory.method;
 
@@ -28,6 +29,11 @@ export interface UploadOptions extends RecordFields, WriteOptions {
   onProgress?: OnProgress;
 }
 
+/** Where the bytes of an upload are: in memory, or in a stream, with their number where you know it. */
+export type UploadSource =
+  | { buffer: Uint8Array; stream?: undefined; sizeBytes?: undefined }
+  | { buffer?: undefined; stream: ByteStream; sizeBytes?: number };
+
 export interface ReadOptions extends CallOptions {
   /** The first byte; else 0. */
   offsetBytes?: number;
@@ -37,51 +43,42 @@ export interface ReadOptions extends CallOptions {
   includeArchived?: boolean;
 }
 
-/** An RPC is one method, or two: for buffers and for streams. */
-export abstract class BlobCalls extends UploadCalls {
+/** An RPC is one method. */
+export class Blobs extends Noun<AppClient> {
   /**
-   * Store bytes as a blob and return its record. When it returns, they are durable; until then nothing is visible.
+   * Store a buffer, or what a stream gives, as a blob and return its record. When it returns, the bytes are durable; until then nothing is
+   * visible.
    *
-   * The answer is compared with what was sent. An upload that failed with `Unavailable` is repeated, with the same request id.
+   * The answer is compared with what was sent. A buffer that failed with `Unavailable` is sent again, with the same request id. A stream is
+   * sent once, since it cannot be read again, and never held at once; if it fails, nothing is stored, and its error is thrown.
    *
    * @throws BlobTooLarge The limit was passed. Nothing was stored.
    * @throws ChecksumMismatch The bytes have not the `sha256`. Nothing was stored.
-   */
-  async uploadBlobFromBuffer(upload: UploadOptions & { buffer: Uint8Array }): Promise<WMRecord> {
-    const header = this.uploadHeader(upload, upload.buffer.length);
-    const attempts = this.attempts(upload, upload.timeoutMs);
-    return attempts.run(() => this.upload(header, [upload.buffer], upload, this.settings(upload, attempts)));
-  }
-
-  /**
-   * Store what a stream gives as a blob and return its record; the bytes are never held at once.
-   *
-   * It is sent once, since a stream cannot be read again. If the stream fails, nothing is stored, and its error is thrown.
-   *
    * @throws SizeMismatch The stream gave other than `sizeBytes` bytes. Nothing was stored.
    */
-  async uploadBlobFromStream(upload: UploadOptions & { stream: ByteStream; sizeBytes?: number }): Promise<WMRecord> {
-    const header = this.uploadHeader(upload, upload.sizeBytes);
-    const attempts = this.attempts(upload, upload.timeoutMs, false);
-    return attempts.run(() => this.upload(header, upload.stream, upload, this.settings(upload, attempts)));
+  async upload(upload: UploadOptions & UploadSource): Promise<WMRecord> {
+    const [source, sizeBytes] = upload.buffer ? [[upload.buffer], upload.buffer.length] : [upload.stream, upload.sizeBytes];
+    const header = uploadHeader(upload, sizeBytes, this.client.appId);
+    const attempts = this.client.attempts(upload, upload.timeoutMs, upload.buffer !== undefined);
+    return attempts.run(() => this.sent(header, source, upload, this.client.settings(upload, attempts)));
   }
 
   /**
    * Open a blob, or a range of it: its record, then its bytes as they arrive.
    *
    * @throws BlobNotFound There is none of that key.
-   * @throws RecordHasNoBlob Its content is inline: see `getContentAsBuffer`.
+   * @throws RecordHasNoBlob Its content is inline: see `blobs.getContent`.
    */
-  async getBlob(blob: BlobName, options: ReadOptions = {}): Promise<BlobReader> {
+  async get(blob: BlobName, options: ReadOptions = {}): Promise<BlobReader> {
     return this.opened(blob, options, true);
   }
 
   /** Return the bytes of a blob, checked against its sha256. A read that breaks is begun again. */
-  async getBlobAsBuffer(
+  async getAsBuffer(
     blob: BlobName,
     options: { includeArchived?: boolean; onProgress?: OnProgress } & CallOptions = {},
   ): Promise<Buffer> {
-    const attempts = this.attempts(options, options.timeoutMs);
+    const attempts = this.client.attempts(options, options.timeoutMs);
     return attempts.run(async () => {
       const once = { ...options, timeoutMs: attempts.remainingMs() };
       const reader = await this.opened(blob, once, false); // all of this is repeated
@@ -97,24 +94,24 @@ export abstract class BlobCalls extends UploadCalls {
   }
 
   /** Return the content of a record, wherever it lives: the bytes of its blob, or its inline JSON; none: empty. */
-  async getContentAsBuffer(
+  async getContent(
     record: BlobName,
     options: { includeArchived?: boolean } & CallOptions = {},
   ): Promise<Buffer> {
     const request = { ...records.blobName(record), includeArchived: options.includeArchived };
     try {
-      const { content } = await this.call(memory.getContent, request, options);
+      const { content } = await this.client.call(memory.getContent, request, options);
       return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     } catch (error) {
       if (!(error instanceof AnswerTooLarge)) throw error;
-      return this.getBlobAsBuffer(record, options); // over 3 MiB: only a blob is
+      return this.getAsBuffer(record, options); // over 3 MiB: only a blob is
     }
   }
 
   /**
    * Return a URL that gives the blob to whoever has it, straight from the provider, until it expires.
    *
-   * @throws NoDownloadUrl The provider, or its credentials, can sign none; use `getBlob`.
+   * @throws NoDownloadUrl The provider, or its credentials, can sign none; use `blobs.get`.
    */
   async createDownloadUrl(
     blob: BlobName,
@@ -122,17 +119,17 @@ export abstract class BlobCalls extends UploadCalls {
   ): Promise<{ url: string; expiresAt: string; record: WMRecord }> {
     const { lifetimeS, includeArchived } = options;
     const request = { ...records.blobName(blob), lifetimeS, includeArchived };
-    const { url, expiresAt, record } = await this.call(memory.createDownloadUrl, request, options);
+    const { url, expiresAt, record } = await this.client.call(memory.createDownloadUrl, request, options);
     return { url, expiresAt: timeText(expiresAt), record: wmRecordOf(record!) };
   }
 
   /** Archive the record that a blob belongs to, and return its id. */
-  async deleteBlob(blob: BlobName, options: CallOptions = {}): Promise<string> {
-    return (await this.call(memory.deleteBlob, records.blobName(blob), options)).workingMemoryId;
+  async delete(blob: BlobName, options: CallOptions = {}): Promise<string> {
+    return (await this.client.call(memory.deleteBlob, records.blobName(blob), options)).workingMemoryId;
   }
 
   /** The blobs of an entity, newest first. */
-  listBlobs(
+  list(
     entity: NodeName,
     options: { includeArchived?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<BlobEntry> {
@@ -140,7 +137,7 @@ export abstract class BlobCalls extends UploadCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const request = { ...nameFields("entityNodeId", entity), includeArchived, pageSize, pageToken };
-        const page = await this.call(memory.listBlobs, request, options);
+        const page = await this.client.call(memory.listBlobs, request, options);
         return [page.blobs.map(blobEntryOf), page.nextPageToken];
       }),
     );
@@ -154,7 +151,7 @@ export abstract class BlobCalls extends UploadCalls {
       lengthBytes: whole("length_bytes", lengthBytes),
       includeArchived,
     };
-    const answers = this.stream(memory.getBlob, request, options, mayRepeat);
+    const answers = this.client.stream(memory.getBlob, request, options, mayRepeat);
     const first = await answers.next();
     if (first.done || first.value.part.case !== "record") {
       await answers.return(undefined);
@@ -163,7 +160,7 @@ export abstract class BlobCalls extends UploadCalls {
     return new BlobReader(wmRecordOf(first.value.part.value), { offsetBytes, lengthBytes }, answers);
   }
 
-  private async upload(
+  private async sent(
     header: pb.UploadHeader,
     source: ByteStream,
     options: UploadOptions,
@@ -173,7 +170,7 @@ export abstract class BlobCalls extends UploadCalls {
     const totalBytes = header.sizeBytes === undefined ? undefined : Number(header.sizeBytes);
     const messages = uploadMessages(header, source, tally, (doneBytes) => options.onProgress?.(doneBytes, totalBytes));
     try {
-      const answer = await this.connection.upload(memory.uploadBlob, messages, settings);
+      const answer = await this.client.connection.upload(memory.uploadBlob, messages, settings);
       for await (const _ of messages); // a repeated request is answered before it is read; its bytes must be the same
       const record = wmRecordOf(answer.record!);
       checkUpload(record, tally);

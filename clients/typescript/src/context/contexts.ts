@@ -1,41 +1,43 @@
 /** Contexts and their messages. */
 
+import type { ContextOptions } from "./app.js";
 import {
   type Context,
+  type ContextEvent,
   type ContextIndex,
   type ExternalId,
   type Recalled,
   type RecalledItem,
   type SyncedHistory,
+  contextEventOf,
   contextIndexOf,
   contextOf,
   recalledItemOf,
   recalledOf,
   syncedHistoryOf,
 } from "../_gen/contexts.js";
-import type { CallOptions } from "../client.js";
+import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as contexts from "../contexts.js";
-import type { ContextChanges, ContextInput } from "../contexts.js";
-import type { MessageInput, RecallFilter, RecallOptions } from "../contexts.js";
-import type { SentMessage } from "../contexts.js";
+import type {
+  ContextChanges,
+  ContextInput,
+  MessageInput,
+  RecallFilter,
+  RecallOptions,
+  SentMessage,
+} from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
+import { Unavailable } from "../gen/errors.js";
 import { toObject } from "../json.js";
 import { choice, whole } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { ToolCalls } from "./tools.js";
 
 const method = pb.Contexts.method;
 
 const STATES = { open: pb.ContextState.OPEN, closed: pb.ContextState.CLOSED };
-
-/** A call about contexts. */
-export interface ContextOptions extends CallOptions {
-  /** For which user a key without one calls; it needs the scope `delegate`. Else it sees what has no owner. */
-  subjectUserId?: string;
-}
 
 /** Where messages go: to a context that is there, to the one that has an id of yours, or to a new one. */
 export interface SendOptions extends ContextOptions, WriteOptions {
@@ -69,13 +71,13 @@ export interface ContextFilter {
  * An RPC is one method. A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at
  * all is `ContextNotFound`.
  */
-export abstract class ContextCalls extends ToolCalls {
+export class Contexts extends GeneratedContexts {
   /**
    * Write a message, and return what became of it; without a `contextId` it begins a new context.
    *
    * @param message A text is a user's. The same `messageId` again is the same message, and answers as the first time.
-   * @param options `standalone` stores nothing: the message is only checked. `recall` says how much of the context's past comes along
-   *   in `recalled`: `false` is nothing; else, for a message of a user in a context that was there, as much as `recall` gives.
+   * @param options `standalone` stores nothing: the message is only checked. `contexts.recall` says how much of the context's past comes along
+   *   in `recalled`: `false` is nothing; else, for a message of a user in a context that was there, as much as `contexts.recall` gives.
    * @throws ContextNotFound There is no such context; nothing was made.
    * @throws ContextClosed It takes no more messages.
    * @throws MessageExists The `messageId` is that of another message of the context.
@@ -84,7 +86,7 @@ export abstract class ContextCalls extends ToolCalls {
    * @throws RecordNotFound A part names a record that the caller cannot read.
    * @throws LimitExceeded A text, a document or the whole is too large.
    */
-  async sendMessage(
+  async send(
     message: MessageInput | string,
     options: SendOptions & { standalone?: boolean; recall?: RecallOptions | false } = {},
   ): Promise<SentMessage> {
@@ -95,14 +97,14 @@ export abstract class ContextCalls extends ToolCalls {
       standalone: options.standalone,
       recall: recall === undefined ? undefined : contexts.recallOptions(recall, "recall"),
     };
-    const answer = await this.call(method.sendMessage, request, options);
+    const answer = await this.client.call(method.sendMessage, request, options);
     return contexts.sentMessageOf(answer.message!, answer);
   }
 
-  /** Write up to 500 messages in their order, all or none, and return what became of each; else as `sendMessage`. */
-  async appendMessages(said: (MessageInput | string)[], options: SendOptions = {}): Promise<SentMessage[]> {
+  /** Write up to 500 messages in their order, all or none, and return what became of each; else as `contexts.send`. */
+  async append(said: (MessageInput | string)[], options: SendOptions = {}): Promise<SentMessage[]> {
     const messages = said.map((one, place) => contexts.messageInput(one, `messages[${place}]`));
-    const answer = await this.call(method.appendMessages, { ...this.target(options), messages }, options);
+    const answer = await this.client.call(method.appendMessages, { ...this.target(options), messages }, options);
     return answer.messages.map((sent) => contexts.sentMessageOf(sent, answer));
   }
 
@@ -122,15 +124,15 @@ export abstract class ContextCalls extends ToolCalls {
     const { referenceTaskIds, subjectUserId } = options;
     const recallOptions = contexts.recallOptions(options, "options");
     const request = { contextId, text, options: recallOptions, referenceTaskIds, subjectUserId };
-    return recalledOf((await this.call(method.recall, request, options)).recalled!);
+    return recalledOf((await this.client.call(method.recall, request, options)).recalled!);
   }
 
   /**
-   * Return the passages of a context that a query finds, the best first: as `recall`, without a budget.
+   * Return the passages of a context that a query finds, the best first: as `contexts.recall`, without a budget.
    *
    * @param options `limit` is up to 200, else 20.
    */
-  async searchContext(
+  async search(
     contextId: string,
     query: string,
     options: { limit?: number; filter?: RecallFilter } & Pick<RecallOptions, "profile" | "withFeatures"> & ContextOptions = {},
@@ -138,11 +140,11 @@ export abstract class ContextCalls extends ToolCalls {
     const { limit, profile, withFeatures, subjectUserId } = options;
     const filter = options.filter && contexts.recallFilter(options.filter, "filter");
     const request = { contextId, query, limit, profile, filter, withFeatures, subjectUserId };
-    return (await this.call(method.searchContext, request, options)).hits.map(recalledItemOf);
+    return (await this.client.call(method.searchContext, request, options)).hits.map(recalledItemOf);
   }
 
   /** Contexts, newest first. */
-  listContexts(options: ContextFilter & { pageSize?: number } & ContextOptions = {}): Rows<Context> {
+  list(options: ContextFilter & { pageSize?: number } & ContextOptions = {}): Rows<Context> {
     const { agentId, ownerUserId, externalId, appId, entityNodeId, subjectUserId, pageSize } = options;
     const request = {
       agentId,
@@ -159,7 +161,7 @@ export abstract class ContextCalls extends ToolCalls {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(method.listContexts, { ...request, pageToken }, options);
+        const page = await this.client.call(method.listContexts, { ...request, pageToken }, options);
         return [page.contexts.map(contextOf), page.nextPageToken];
       }),
     );
@@ -170,7 +172,7 @@ export abstract class ContextCalls extends ToolCalls {
    *
    * @throws ContextClosed It is closed.
    */
-  async updateContext(contextId: string, changes: ContextChanges & ContextOptions & WriteOptions): Promise<Context> {
+  async update(contextId: string, changes: ContextChanges & ContextOptions & WriteOptions): Promise<Context> {
     const request = {
       contextId,
       context: contexts.contextInput(changes),
@@ -178,7 +180,7 @@ export abstract class ContextCalls extends ToolCalls {
       subjectUserId: changes.subjectUserId,
       requestId: requestId(changes),
     };
-    return contextOf((await this.call(method.updateContext, request, changes)).context!);
+    return contextOf((await this.client.call(method.updateContext, request, changes)).context!);
   }
 
   /**
@@ -194,7 +196,7 @@ export abstract class ContextCalls extends ToolCalls {
   ): Promise<ContextIndex> {
     const { waitS = 30, subjectUserId } = options;
     const request = { contextId, seq: whole("seq", options.seq), timeoutS: waitS, subjectUserId };
-    const answer = await this.call(method.waitForIndex, request, { timeoutMs: (waitS + 5) * 1000, ...options });
+    const answer = await this.client.call(method.waitForIndex, request, { timeoutMs: (waitS + 5) * 1000, ...options });
     return contextIndexOf(answer.index!);
   }
 
@@ -215,14 +217,45 @@ export abstract class ContextCalls extends ToolCalls {
   ): Promise<SyncedHistory> {
     const { mappingName, appId } = options;
     const { requestId: _, ...target } = this.target(options);
-    const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.appId };
-    const answer = await this.call(method.syncHistory, request, options);
+    const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.client.appId };
+    const answer = await this.client.call(method.syncHistory, request, options);
     return syncedHistoryOf(answer);
   }
 
   private target(options: SendOptions) {
     const { contextId, context = {}, getOrCreate, subjectUserId } = options;
-    const said = contexts.contextInput({ ...context, appId: context.appId ?? this.appId });
+    const said = contexts.contextInput({ ...context, appId: context.appId ?? this.client.appId });
     return { contextId, context: said, getOrCreate, subjectUserId, requestId: requestId(options) };
+  }
+
+  /**
+   * Yield what happens in a context: messages, and tasks and artifacts as they are when they changed. It goes on from where it was
+   * when a replica stops, and ends when the context is closed.
+   *
+   * @param options `seqFrom` is the first message, `changeAfter` behind which change of tasks and artifacts; an event says from where on
+   *   there is more. `untilNow` ends when all is told that is there.
+   * @throws Unauthenticated The key is revoked, or over.
+   */
+  async *watch(
+    contextId: string,
+    options: { seqFrom?: number; changeAfter?: number; untilNow?: boolean } & ContextOptions = {},
+  ): AsyncGenerator<ContextEvent> {
+    const { untilNow, subjectUserId } = options;
+    let seqFrom = whole("seq_from", options.seqFrom);
+    let changeAfter = whole("change_after", options.changeAfter);
+    for (;;) {
+      let begun = false;
+      try {
+        const request = { contextId, seqFrom, changeAfter, untilNow, subjectUserId };
+        for await (const answer of this.client.stream(method.watchContext, request, options)) {
+          begun = true;
+          ({ seqFrom, changeAfter } = answer);
+          if (answer.event.case) yield contextEventOf(answer);
+        }
+        return;
+      } catch (error) {
+        if (!begun || !(error instanceof Unavailable)) throw error;
+      }
+    }
   }
 }

@@ -1,7 +1,6 @@
 /** Histories: of a conversation, and of all that happened to an entity. */
 
 import { create } from "@bufbuild/protobuf";
-
 import {
   type AssembledNode,
   type FormattedHistory,
@@ -9,13 +8,13 @@ import {
   formattedHistoryOf,
 } from "../_gen/chat-history.js";
 import { chatMessageOf } from "../_gen/message.js";
+import { GeneratedHistory } from "../_gen/nouns/history.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { choice } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
-import { BlobCalls } from "./blobs.js";
 
 const chat = pb.ChatHistory.method;
 
@@ -36,24 +35,24 @@ export interface WholeHistoryOptions extends HistoryOptions {
 }
 
 /** An RPC is one method. */
-export abstract class HistoryCalls extends BlobCalls {
+export class History extends GeneratedHistory {
   /**
    * Return the messages of a conversation, oldest first, however many they are.
    *
    * @param node The conversation's node.
    * @throws MappingNotFound Nobody has registered the mapping: `apps` in the metadata names where it is.
    */
-  async getChatHistory(
+  async get(
     node: NodeName,
     options: WholeHistoryOptions = {},
   ): Promise<history.ChatHistory> {
     const request = { ...this.historyOf(node, options), strict: options.strict, tokensMax: options.tokensMax };
     const message = create(pb.StreamChatHistoryRequestSchema, request);
-    const attempts = this.attempts(options, options.timeoutMs);
+    const attempts = this.client.attempts(options, options.timeoutMs);
     return attempts.run(async () => {
       const found: history.ChatHistory = { messages: [], nodesFailed: 0, rolesUnknown: 0, tokens: 0, isCut: false };
-      const settings = this.settings(options, attempts);
-      for await (const answer of this.connection.stream(chat.streamChatHistory, message, settings)) {
+      const settings = this.client.settings(options, attempts);
+      for await (const answer of this.client.connection.stream(chat.streamChatHistory, message, settings)) {
         for (const turn of answer.messages) found.messages.push(chatMessageOf(turn));
         found.nodesFailed = answer.nodesFailed;
         found.rolesUnknown = answer.rolesUnknown;
@@ -70,14 +69,14 @@ export abstract class HistoryCalls extends BlobCalls {
    * @param format Whose: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent.
    * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages` and `tokensMax`.
    */
-  async getFormattedChatHistory(
+  async formatted(
     node: NodeName,
     format: history.MessageFormat,
     options: WholeHistoryOptions = {},
   ): Promise<FormattedHistory> {
     const { strict, tokensMax } = options;
     const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, history.FORMATS) };
-    return formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
+    return formattedHistoryOf(await this.client.call(chat.getChatHistory, asked, options));
   }
 
   /**
@@ -86,7 +85,7 @@ export abstract class HistoryCalls extends BlobCalls {
    *
    * @param options `dataPaths` names up to 32 paths such as "turn.index", whose values come along.
    */
-  assembleContext(
+  assemble(
     node: NodeName,
     options: HistoryOptions & { dataPaths?: string[]; pageSize?: number } = {},
   ): Rows<AssembledNode> {
@@ -94,7 +93,7 @@ export abstract class HistoryCalls extends BlobCalls {
     const asked = this.historyOf(node, options);
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
+        const page = await this.client.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
         return [page.nodes.map(assembledNodeOf), page.nextPageToken];
       }),
     );
@@ -102,6 +101,6 @@ export abstract class HistoryCalls extends BlobCalls {
 
   private historyOf(node: NodeName, options: HistoryOptions) {
     const { mappingName, maxMessages } = options;
-    return { ...nameFields("nodeId", node), mappingName, maxMessages, appId: options.appId ?? this.appId };
+    return { ...nameFields("nodeId", node), mappingName, maxMessages, appId: options.appId ?? this.client.appId };
   }
 }

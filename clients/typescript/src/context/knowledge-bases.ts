@@ -1,9 +1,9 @@
 /** Knowledge bases: documents that are found together. */
 
 import { type Document, documentOf } from "../_gen/knowledge-bases.js";
+import { GeneratedKnowledgeBases } from "../_gen/nouns/knowledge-bases.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { DefinitionCalls } from "./definitions.js";
 
 const method = pb.Knowledge.method;
 
@@ -24,7 +24,7 @@ export interface NewDocument {
 }
 
 /** An RPC is one method. Who sees a base adds documents; to all others it is `KnowledgeBaseNotFound`, as one that never was. */
-export abstract class KnowledgeBaseCalls extends DefinitionCalls {
+export class KnowledgeBases extends GeneratedKnowledgeBases {
   /**
    * Add a document, and return it before it is read: its `state` says how far that is.
    *
@@ -40,6 +40,6 @@ export abstract class KnowledgeBaseCalls extends DefinitionCalls {
         ? { case: "workingMemoryId" as const, value: workingMemoryId }
         : data && { case: "data" as const, value: new Uint8Array(data) };
     const request = { knowledgeBase, document: { name, uri, contentType, source }, requestId: requestId(options) };
-    return documentOf((await this.call(method.addDocument, request, options)).document!);
+    return documentOf((await this.client.call(method.addDocument, request, options)).document!);
   }
 }

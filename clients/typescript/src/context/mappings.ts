@@ -1,49 +1,49 @@
 /** Mappings: registered, read, tried out. */
 
 import { type Mapping, type NodeTrial, mappingOf, nodeTrialOf } from "../_gen/chat-history.js";
+import { GeneratedMappings } from "../_gen/nouns/mappings.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { whole } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
-import { HistoryCalls } from "./history.js";
 
 const chat = pb.ChatHistory.method;
 
 /** An RPC is one method. */
-export abstract class MappingCalls extends HistoryCalls {
+export class Mappings extends GeneratedMappings {
   /**
    * Register rules under a name and return the mapping that the name has now. The same rules again are free.
    *
    * @throws InvalidArgument A rule does not compile: `rule`, `line` and `column` in the metadata.
    * @throws MappingExists Other rules have the name, or it is built in.
    */
-  async registerMapping(mapping: history.MappingInput & CallOptions): Promise<Mapping> {
+  async register(mapping: history.MappingInput & CallOptions): Promise<Mapping> {
     const request = {
-      appId: mapping.appId ?? this.appId,
+      appId: mapping.appId ?? this.client.appId,
       mappingName: mapping.mappingName,
       rules: history.mappingRules(mapping.rules),
       rulesVersion: whole("rules_version", mapping.rulesVersion),
       replace: mapping.replace,
     };
-    return mappingOf((await this.call(chat.registerMapping, request, mapping)).mapping!);
+    return mappingOf((await this.client.call(chat.registerMapping, request, mapping)).mapping!);
   }
 
-  /** Return the mapping that `getChatHistory` would use. */
-  async getMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
-    const request = { mappingName, appId: options.appId ?? this.appId };
-    return mappingOf((await this.call(chat.getMapping, request, options)).mapping!);
+  /** Return the mapping that `history.get` would use. */
+  async get(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
+    const request = { mappingName, appId: options.appId ?? this.client.appId };
+    return mappingOf((await this.client.call(chat.getMapping, request, options)).mapping!);
   }
 
   /** Remove a mapping from the app that it was registered in, and return it as it was. */
-  async deleteMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
-    const request = { mappingName, appId: options.appId ?? this.appId };
-    return mappingOf((await this.call(chat.deleteMapping, request, options)).mapping!);
+  async delete(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
+    const request = { mappingName, appId: options.appId ?? this.client.appId };
+    return mappingOf((await this.client.call(chat.deleteMapping, request, options)).mapping!);
   }
 
   /** Try rules out that are not registered: on what they reach from a node, or on nodes that need not exist. */
-  testMapping(
+  test(
     rules: history.MappingRules,
     options: {
       nodeId?: NodeName;
@@ -62,7 +62,7 @@ export abstract class MappingCalls extends HistoryCalls {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(chat.testMapping, { ...asked, pageToken }, options);
+        const page = await this.client.call(chat.testMapping, { ...asked, pageToken }, options);
         return [page.nodes.map(nodeTrialOf), page.nextPageToken];
       }),
     );

@@ -1,5 +1,6 @@
 /** Memories: what is kept about a user, across contexts. */
 
+import type { ContextOptions } from "./app.js";
 import {
   type Consolidation,
   type Experience,
@@ -12,14 +13,13 @@ import {
   recalledMemoryOf,
   reflectionOf,
 } from "../_gen/knowledge.js";
+import { GeneratedMemories } from "../_gen/nouns/memories.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { KINDS, type MemoryKind } from "../memories.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import type { ContextOptions } from "./contexts.js";
-import { WindowCalls } from "./windows.js";
 
 const method = pb.Knowledge.method;
 
@@ -62,7 +62,7 @@ export interface RetainOptions extends MemoryFields, ContextOptions, WriteOption
  * An RPC is one method. Memories are always a user's: a key without a user names him in `subjectUserId`, else it is `SubjectRequired`.
  * Another's memory, and one that is not there at all, is `MemoryNotFound`.
  */
-export abstract class MemoryCalls extends WindowCalls {
+export class Memories extends GeneratedMemories {
   /**
    * Keep a statement about a user, and return it: stored, and found by its words.
    *
@@ -70,11 +70,11 @@ export abstract class MemoryCalls extends WindowCalls {
    * @throws InvalidArgument It is no memory; the field is named.
    * @throws LimitExceeded It is too long, or the user has too many.
    */
-  async retainMemory(text: string, options: RetainOptions = {}): Promise<Memory> {
+  async retain(text: string, options: RetainOptions = {}): Promise<Memory> {
     const { appId, agentBundleId, subjectUserId } = options;
     const memory = { text, ...fields(options), appId, agentBundleId };
     const request = { memory, subjectUserId, requestId: requestId(options) };
-    return memoryOf((await this.call(method.retainMemory, request, options)).memory!);
+    return memoryOf((await this.client.call(method.retainMemory, request, options)).memory!);
   }
 
   /**
@@ -82,10 +82,10 @@ export abstract class MemoryCalls extends WindowCalls {
    *
    * @param options `limit` is 1 to 100, else 20.
    */
-  async recallMemories(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<RecalledMemory[]> {
+  async recall(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<RecalledMemory[]> {
     const { limit, subjectUserId } = options;
     const request = { query, limit, filter: filterOf(options), subjectUserId };
-    return (await this.call(method.recallMemories, request, options)).memories.map(recalledMemoryOf);
+    return (await this.client.call(method.recallMemories, request, options)).memories.map(recalledMemoryOf);
   }
 
   /**
@@ -93,19 +93,19 @@ export abstract class MemoryCalls extends WindowCalls {
    *
    * @param options `limit` is that of its sentences, 1 to 20, else 8.
    */
-  async reflectMemories(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<Reflection> {
+  async reflect(query: string, options: { limit?: number } & MemoryFilter & ContextOptions = {}): Promise<Reflection> {
     const { limit, subjectUserId } = options;
     const request = { query, limit, filter: filterOf(options), subjectUserId };
-    return reflectionOf(await this.call(method.reflectMemories, request, options));
+    return reflectionOf(await this.client.call(method.reflectMemories, request, options));
   }
 
   /** Memories, those that were retained last first. */
-  listMemories(options: { pageSize?: number } & MemoryFilter & ContextOptions = {}): Rows<Memory> {
+  list(options: { pageSize?: number } & MemoryFilter & ContextOptions = {}): Rows<Memory> {
     const { pageSize, subjectUserId } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
         const request = { filter: filterOf(options), subjectUserId, pageSize, pageToken };
-        const page = await this.call(method.listMemories, request, options);
+        const page = await this.client.call(method.listMemories, request, options);
         return [page.memories.map(memoryOf), page.nextPageToken];
       }),
     );
@@ -117,7 +117,7 @@ export abstract class MemoryCalls extends WindowCalls {
    * @throws MemoryNotFound There is none.
    * @throws VersionConflict It has another version than `expectedVersion`.
    */
-  async updateMemory(
+  async update(
     memoryId: string,
     changes: { text?: string; expectedVersion?: number } & MemoryFields & ContextOptions & WriteOptions,
   ): Promise<Memory> {
@@ -126,7 +126,7 @@ export abstract class MemoryCalls extends WindowCalls {
     const names = { text: "text", kind: "kind", key: "key", confidence: "confidence", source: "source", happenedAt: "happened_at", experience: "experience" };
     const paths = Object.entries(names).flatMap(([name, path]) => (said[name as keyof typeof said] === undefined ? [] : [path]));
     const request = { memoryId, memory: said, updateMask: { paths }, expectedVersion, subjectUserId, requestId: requestId(changes) };
-    return memoryOf((await this.call(method.updateMemory, request, changes)).memory!);
+    return memoryOf((await this.client.call(method.updateMemory, request, changes)).memory!);
   }
 
   /**
@@ -135,12 +135,12 @@ export abstract class MemoryCalls extends WindowCalls {
    * @param options `runContextIds` are up to 20 runs whose lessons are promoted.
    * @throws PlanOutdated Memories changed since.
    */
-  async consolidateMemories(
+  async consolidate(
     options: { plan?: string; runContextIds?: string[] } & ContextOptions & WriteOptions = {},
   ): Promise<Consolidation> {
     const { plan, runContextIds, subjectUserId } = options;
     const request = { runContextIds, apply: Boolean(plan), plan, subjectUserId, requestId: plan && requestId(options) };
-    return consolidationOf(await this.call(method.consolidateMemories, request, options));
+    return consolidationOf(await this.client.call(method.consolidateMemories, request, options));
   }
 }
 

@@ -1,9 +1,9 @@
 /** What a tenant stores, and what operators do for all tenants. */
 
 import { type Tenant, type TenantLimits, tenantOf } from "../_gen/administration.js";
+import { GeneratedOperations } from "../_gen/nouns/operations.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/administration_pb.js";
-import { QueryCalls } from "./query.js";
 
 const method = pb.Administration.method;
 const LIMITS = {
@@ -14,7 +14,7 @@ const LIMITS = {
 } as const;
 
 /** An RPC is one method. All but the first need the scope operator, which only the command line gives. */
-export abstract class OperationCalls extends QueryCalls {
+export class Operations extends GeneratedOperations {
   /**
    * Say what a tenant may store, and return it.
    *
@@ -30,6 +30,6 @@ export abstract class OperationCalls extends QueryCalls {
       const value = limits[name as keyof TenantLimits];
       if (value !== undefined) said[name] = BigInt(value);
     }
-    return tenantOf((await this.call(method.setTenantLimits, { tenant, limits: said, updateMask: { paths } }, options)).tenant!);
+    return tenantOf((await this.client.call(method.setTenantLimits, { tenant, limits: said, updateMask: { paths } }, options)).tenant!);
   }
 }

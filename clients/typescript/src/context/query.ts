@@ -1,21 +1,13 @@
 /** One question to every source. */
 
-import {
-  type QueriedContext,
-  type QueryEvent,
-  type SourceTest,
-  queriedContextOf,
-  queryEventOf,
-  sourceTestOf,
-} from "../_gen/context-query.js";
+import type { ContextOptions } from "./app.js";
+import { type QueriedContext, type QueryEvent, queriedContextOf, queryEventOf } from "../_gen/context-query.js";
+import { GeneratedQuery } from "../_gen/nouns/query.js";
 import * as pb from "../gen/contextkeep/context/v1/context_query_pb.js";
-import type { CallOptions } from "../client.js";
 import { choice } from "../messages.js";
 import { type ProviderSetting, settingOf } from "../query.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import type { ContextOptions } from "./contexts.js";
-import { KnowledgeBaseCalls } from "./knowledge-bases.js";
 
 const method = pb.ContextQuery.method;
 
@@ -73,7 +65,7 @@ export interface SettingOptions extends WriteOptions {
 }
 
 /** An RPC is one method. */
-export abstract class QueryCalls extends KnowledgeBaseCalls {
+export class Query extends GeneratedQuery {
   /**
    * Ask every source a question, and return cited hits, and how each source fared.
    *
@@ -81,20 +73,20 @@ export abstract class QueryCalls extends KnowledgeBaseCalls {
    *
    * @throws InvalidArgument The question is blank, or something in it is unknown; the field is named.
    */
-  async queryContext(query: string, options: QueryOptions = {}): Promise<QueriedContext> {
-    return queriedContextOf(await this.call(method.queryContext, requestOf(query, options), options));
+  async ask(query: string, options: QueryOptions = {}): Promise<QueriedContext> {
+    return queriedContextOf(await this.client.call(method.queryContext, requestOf(query, options), options));
   }
 
   /**
-   * Ask as `queryContext`, and yield what each source answered when it has; last comes what that returns.
+   * Ask as `query.ask`, and yield what each source answered when it has; last comes what that returns.
    *
    * Leave it early, and the sources that have not answered are cancelled.
    *
    * @throws InvalidArgument The question is blank, or something in it is unknown; the field is named.
    */
-  async *streamQueryContext(query: string, options: QueryOptions = {}): AsyncGenerator<QueryEvent> {
-    const within = { ...options, timeoutMs: options.timeoutMs ?? this.options.timeoutMs };
-    for await (const response of this.stream(method.streamQueryContext, requestOf(query, options), within)) {
+  async *stream(query: string, options: QueryOptions = {}): AsyncGenerator<QueryEvent> {
+    const within = { ...options, timeoutMs: options.timeoutMs ?? this.client.options.timeoutMs };
+    for await (const response of this.client.stream(method.streamQueryContext, requestOf(query, options), within)) {
       yield queryEventOf(response);
     }
   }
@@ -104,35 +96,16 @@ export abstract class QueryCalls extends KnowledgeBaseCalls {
    *
    * @throws PermissionDenied The key lacks the scope admin, or is bound.
    */
-  async updateProviderSetting(providerId: string, options: SettingOptions = {}): Promise<ProviderSetting> {
+  async updateProvider(providerId: string, options: SettingOptions = {}): Promise<ProviderSetting> {
     const { enabled, isDefault, deadlineMs, nodeIds, memoryMode, reset } = options;
     const memory = memoryMode && { queryMode: choice("memory_mode", memoryMode, MEMORY_MODES) };
     const setting = { providerId, enabled, isDefault, deadlineMs, workspace: nodeIds && { nodeIds }, memory };
     const request = { setting, reset, requestId: requestId(options) };
-    return settingOf((await this.call(method.updateProviderSetting, request, options)).setting!);
-  }
-
-  /**
-   * Ask a question as `queryContext` does, keep all that comes back, and return it.
-   *
-   * @throws PermissionDenied The key lacks the scope admin, or is bound.
-   */
-  async runSourceTest(query: string, options: { label?: string } & QueryOptions = {}): Promise<SourceTest> {
-    const request = { question: requestOf(query, options), label: options.label };
-    return sourceTestOf((await this.call(method.runSourceTest, request, options)).test!);
-  }
-
-  /**
-   * Ask the question of a test again, keep all that comes back, and return it.
-   *
-   * @throws SourceTestNotFound There is no such test.
-   */
-  async replaySourceTest(testId: string, options: { label?: string } & CallOptions = {}): Promise<SourceTest> {
-    return sourceTestOf((await this.call(method.runSourceTest, { replayOf: testId, label: options.label }, options)).test!);
+    return settingOf((await this.client.call(method.updateProviderSetting, request, options)).setting!);
   }
 }
 
-function requestOf(query: string, options: QueryOptions) {
+export function requestOf(query: string, options: QueryOptions) {
   const { mode, scope, depth, limit, providers, nodeIds, memoryMode, contextIds, tokensMax, explain, expandRefs, subjectUserId } =
     options;
   return {

@@ -1,18 +1,30 @@
-/** Records of working memory: written, read, changed, archived. */
+/** Records found by words, vectors and conditions. */
 
 import { randomUUID } from "node:crypto";
-
-import { type ManifestEntity, type WMRecord, manifestEntityOf, wmRecordOf } from "../_gen/working-memory.js";
+import { GeneratedRecords } from "../_gen/nouns/records.js";
+import {
+  type ManifestEntity,
+  type SearchHit,
+  type WMRecord,
+  manifestEntityOf,
+  searchHitOf,
+  wmRecordOf,
+} from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
-import { toObject } from "../json.js";
-import { whole } from "../messages.js";
+import { type JsonObject, parseJson, toObject } from "../json.js";
+import { choice, whole } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import * as records from "../records.js";
 import type { InlineContent, RecordFields } from "../records.js";
-import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import type { VersionOptions, WriteOptions } from "../writes.js";
-import { GeneratedCalls } from "../_gen/calls.js";
+
+const SEARCH_MODES = {
+  text: pb.SearchMode.TEXT,
+  vector: pb.SearchMode.VECTOR,
+  fused: pb.SearchMode.FUSED,
+};
 
 const memory = pb.WorkingMemory.method;
 
@@ -31,17 +43,76 @@ export interface RecordFilter {
 }
 
 /** An RPC is one method. */
-export abstract class RecordCalls extends GeneratedCalls {
+export class Records extends GeneratedRecords {
+  /**
+   * Find records of all entities by their words, by a vector, or by both; the best first.
+   *
+   * @param search `text` has words, all of which a record must have, with "or", quotes and minus as in a web search; `embedding`
+   *   has 1,536 values. Unlike elsewhere the client's app filters nothing.
+   * @throws SliceTooLarge There are more than 50,000 vectors to compare with; add a filter.
+   */
+  async search(
+    search: {
+      text?: string;
+      embedding?: number[];
+      /** Compare only with embeddings of this model. */
+      embeddingModel?: string;
+      /** Else by what is given. */
+      mode?: keyof typeof SEARCH_MODES;
+      entityNodeIds?: string[];
+      memoryTypes?: string[];
+      graphName?: string;
+      agentBundleId?: string;
+      appId?: string;
+      /** A condition tree, as of `records.query`. */
+      where?: object;
+      includeArchived?: boolean;
+      /** At most 100; else 10. */
+      limit?: number;
+      withContent?: boolean;
+    } & CallOptions,
+  ): Promise<SearchHit[]> {
+    const { text, embedding, embeddingModel, mode, where, entityNodeIds, memoryTypes } = search;
+    const { graphName, agentBundleId, appId, includeArchived, limit, withContent } = search;
+    const request = {
+      text,
+      embedding: embedding && { values: embedding, model: embeddingModel },
+      mode: mode && choice("mode", mode, SEARCH_MODES),
+      whereJson: toObject(where, "where_json"),
+      ...{ entityNodeIds, memoryTypes, graphName, agentBundleId, appId, includeArchived, limit, withContent },
+    };
+    return (await this.client.call(memory.searchWMRecords, request, search)).hits.map(searchHitOf);
+  }
+
+  /**
+   * Answer a question about records without SQL: columns, a condition, groups, an order, a limit; docs/search.md has examples.
+   */
+  async query(
+    query: {
+      select: string[];
+      where?: object;
+      groupBy?: string[];
+      orderBy?: { column: string; descending?: boolean }[];
+      limit?: number;
+      includeArchived?: boolean;
+    } & CallOptions,
+  ): Promise<{ rows: JsonObject[]; hasMore: boolean }> {
+    const { select, where, groupBy, orderBy, limit, includeArchived } = query;
+    const request = { select, whereJson: toObject(where, "where_json"), groupBy, orderBy, limit, includeArchived };
+    const answer = await this.client.call(memory.queryWMRecords, request, query);
+    return { rows: answer.rowsJson.map(parseJson), hasMore: answer.hasMore };
+  }
+
   /**
    * Write a record with inline content, JSON or text, or with none, and return it.
    *
    * @throws RecordExists The id is taken.
    */
-  async insertWMRecord(
+  async insert(
     record: RecordFields & InlineContent & { workingMemoryId?: string; name: string; memoryType: string } & WriteOptions,
   ): Promise<WMRecord> {
-    const request = { record: this.recordInput(record), requestId: record.requestId ?? randomUUID() };
-    return wmRecordOf((await this.call(memory.insertWMRecord, request, record)).record!);
+    const request = { record: records.recordInput({ ...record, appId: record.appId ?? this.client.appId }), requestId: record.requestId ?? randomUUID() };
+    return wmRecordOf((await this.client.call(memory.insertWMRecord, request, record)).record!);
   }
 
   /**
@@ -49,7 +120,7 @@ export abstract class RecordCalls extends GeneratedCalls {
    *
    * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
    */
-  async updateWMRecord(
+  async update(
     workingMemoryId: string,
     changes: RecordFields & InlineContent & WriteOptions & VersionOptions,
   ): Promise<WMRecord> {
@@ -59,11 +130,11 @@ export abstract class RecordCalls extends GeneratedCalls {
       expectedVersion: whole("expected_version", changes.expectedVersion),
       requestId: changes.requestId ?? randomUUID(),
     };
-    return wmRecordOf((await this.call(memory.updateWMRecord, request, changes)).record!);
+    return wmRecordOf((await this.client.call(memory.updateWMRecord, request, changes)).record!);
   }
 
   /** The records of an entity, newest first; with their inline content if `withContent`. */
-  fetchWMRecordsByEntity(
+  listByEntity(
     entity: NodeName,
     options: RecordFilter & { withContent?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<WMRecord> {
@@ -72,7 +143,7 @@ export abstract class RecordCalls extends GeneratedCalls {
     return new Rows(() =>
       pages(async (pageToken) => {
         const request = { ...nameFields("entityNodeId", entity), ...filter, withContent, pageSize, pageToken };
-        const page = await this.call(memory.fetchWMRecordsByEntity, request, options);
+        const page = await this.client.call(memory.fetchWMRecordsByEntity, request, options);
         return [page.records.map(wmRecordOf), page.nextPageToken];
       }),
     );
@@ -83,7 +154,7 @@ export abstract class RecordCalls extends GeneratedCalls {
    *
    * @throws NodeBudgetExceeded There are too many entities below the root.
    */
-  fetchWMManifest(
+  manifest(
     root: NodeName,
     options: RecordFilter & {
       /** 1 to 100; else 3. */
@@ -102,27 +173,23 @@ export abstract class RecordCalls extends GeneratedCalls {
       pages(async (pageToken) => {
         const walk = { ...nameFields("rootNodeId", root), depthMax, edgeTypes };
         const request = { ...walk, ...filter, countsOnly, recordsMax, pageSize, pageToken };
-        const page = await this.call(memory.fetchWMManifest, request, options);
+        const page = await this.client.call(memory.fetchWMManifest, request, options);
         return [page.entities.map(manifestEntityOf), page.nextPageToken];
       }),
     );
   }
 
   /**
-   * Archive a record and return it as it is now; `restoreWMRecord` brings it back. With `purge` it is gone for good, and nothing is
+   * Archive a record and return it as it is now; `records.restore` brings it back. With `purge` it is gone for good, and nothing is
    * returned.
    */
-  async deleteWMRecord(
+  async delete(
     workingMemoryId: string,
     options: { purge?: boolean } & CallOptions = {},
   ): Promise<WMRecord | undefined> {
     const request = { workingMemoryId, purge: options.purge };
-    const { record } = await this.call(memory.deleteWMRecord, request, options);
+    const { record } = await this.client.call(memory.deleteWMRecord, request, options);
     return record && wmRecordOf(record);
-  }
-
-  protected recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {
-    return records.recordInput({ ...record, appId: record.appId ?? this.appId });
   }
 }
 

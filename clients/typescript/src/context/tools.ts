@@ -1,15 +1,15 @@
 /** Tools, as models are offered them. */
 
+import { GeneratedTools } from "../_gen/nouns/tools.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { type NodeName, nameFields } from "../names.js";
-import { MappingCalls } from "./mappings.js";
 
 const tools = pb.Tools.method;
 
 /** An RPC is one method. */
-export abstract class ToolCalls extends MappingCalls {
+export class Tools extends GeneratedTools {
   /**
    * Call a tool and return its result. Only a call with `readOnly` is tried again when the service does not answer.
    *
@@ -19,7 +19,7 @@ export abstract class ToolCalls extends MappingCalls {
    * @throws ToolNotFound There is none of this name.
    * @throws PermissionDenied The key may not call it, or it writes and may not.
    */
-  async executeTool(
+  async execute(
     toolName: string,
     toolArguments: object = {},
     options: { entityNodeId?: NodeName; readOnly?: boolean; subjectUserId?: string } & CallOptions = {},
@@ -27,6 +27,6 @@ export abstract class ToolCalls extends MappingCalls {
     const { entityNodeId, readOnly = false, subjectUserId } = options;
     const entity = entityNodeId !== undefined && nameFields("entityNodeId", entityNodeId);
     const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), ...entity, readOnly, subjectUserId };
-    return parseObject((await this.call(tools.executeTool, request, options, readOnly)).resultJson);
+    return parseObject((await this.client.call(tools.executeTool, request, options, readOnly)).resultJson);
   }
 }

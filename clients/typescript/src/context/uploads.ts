@@ -1,19 +1,17 @@
 /** Uploads that survive broken connections and restarts. */
 
-import { randomUUID } from "node:crypto";
-
 import { create } from "@bufbuild/protobuf";
-
+import { randomUUID } from "node:crypto";
+import { GeneratedUploads } from "../_gen/nouns/uploads.js";
 import { type Upload, type WMRecord, uploadOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
-import { InvalidArgument } from "../gen/errors.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
+import { InvalidArgument } from "../gen/errors.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
 import type { RecordFields } from "../records.js";
 import { type ResumeOptions, patiently, sendRest } from "../resumable.js";
 import { type ByteStream, cut } from "../transfer.js";
-import { SearchCalls } from "./search.js";
 
 const memory = pb.WorkingMemory.method;
 
@@ -30,19 +28,19 @@ export interface NewUpload extends RecordFields {
   requestId?: string;
 }
 
-/** An RPC is one method; `uploadResumable` and `resumeUpload` are made of them. */
-export abstract class UploadCalls extends SearchCalls {
+/** An RPC is one method; `upload` and `resume` are made of them. */
+export class Uploads extends GeneratedUploads {
   /**
-   * Store a stream as `uploadBlobFromStream` does, but in parts that each survive on their own: a broken connection or a restart of
-   * the service costs one part, not the whole. Keep the id that `onStarted` gets: should this process end, `resumeUpload` goes on.
+   * Store a stream as `blobs.upload` does, but in parts that each survive on their own: a broken connection or a restart of
+   * the service costs one part, not the whole. Keep the id that `onStarted` gets: should this process end, `uploads.resume` goes on.
    *
    * @throws Unavailable The service was away for too long.
    */
-  async uploadResumable(
+  async upload(
     upload: NewUpload & ResumeOptions & { stream: ByteStream; onStarted?: (uploadId: string) => void },
   ): Promise<WMRecord> {
     const request = { ...upload, requestId: upload.requestId ?? randomUUID(), timeoutMs: undefined };
-    const started = await patiently(upload, () => this.startUpload(request));
+    const started = await patiently(upload, () => this.start(request));
     upload.onStarted?.(started.uploadId);
     return sendRest(this, started, upload.stream, upload);
   }
@@ -54,24 +52,24 @@ export abstract class UploadCalls extends SearchCalls {
    * @throws UploadNotFound It was given up, after a day without a new part.
    * @throws ChecksumMismatch These are other bytes.
    */
-  async resumeUpload(uploadId: string, stream: ByteStream, options: ResumeOptions = {}): Promise<WMRecord> {
-    const upload = await patiently(options, () => this.getUpload(uploadId, { ...options, timeoutMs: undefined }));
+  async resume(uploadId: string, stream: ByteStream, options: ResumeOptions = {}): Promise<WMRecord> {
+    const upload = await patiently(options, () => this.get(uploadId, { ...options, timeoutMs: undefined }));
     return sendRest(this, upload, stream, options);
   }
 
-  /** Begin an upload that survives broken connections and restarts; `resumeUpload` does the rest of it. */
-  async startUpload(upload: NewUpload & CallOptions): Promise<Upload> {
-    const { record, sizeBytes, sha256, requestId } = this.uploadHeader(upload, upload.sizeBytes);
-    const { upload: started } = await this.call(memory.startUpload, { record, sizeBytes, sha256, requestId }, upload);
+  /** Begin an upload that survives broken connections and restarts; `uploads.resume` does the rest of it. */
+  async start(upload: NewUpload & CallOptions): Promise<Upload> {
+    const { record, sizeBytes, sha256, requestId } = uploadHeader(upload, upload.sizeBytes, this.client.appId);
+    const { upload: started } = await this.client.call(memory.startUpload, { record, sizeBytes, sha256, requestId }, upload);
     return uploadOf(started!);
   }
 
   /**
-   * Add one part to an upload, in one piece or several. It is sent once: behind an error, `getUpload` tells whether it arrived.
+   * Add one part to an upload, in one piece or several. It is sent once: behind an error, `uploads.get` tells whether it arrived.
    *
    * @throws UploadPartExists The upload is past this offset: `offset_bytes` in the metadata.
    */
-  async appendUpload(
+  async append(
     uploadId: string,
     offsetBytes: number,
     part: Uint8Array | Uint8Array[],
@@ -79,8 +77,8 @@ export abstract class UploadCalls extends SearchCalls {
   ): Promise<Upload> {
     const header = { uploadId, offsetBytes: whole("offset_bytes", offsetBytes) };
     const messages = partMessages(header, part instanceof Uint8Array ? [part] : part);
-    const settings = this.settings(options, this.attempts(options, options.timeoutMs, false));
-    return uploadOf((await this.connection.upload(memory.appendUpload, messages, settings)).upload!);
+    const settings = this.client.settings(options, this.client.attempts(options, options.timeoutMs, false));
+    return uploadOf((await this.client.connection.upload(memory.appendUpload, messages, settings)).upload!);
   }
 
   /**
@@ -88,28 +86,13 @@ export abstract class UploadCalls extends SearchCalls {
    *
    * @throws SizeMismatch The parts are not as many bytes. They stay, and others may be added.
    */
-  async finishUpload(
+  async finish(
     uploadId: string,
     options: { sizeBytes?: number; sha256?: string } & CallOptions = {},
   ): Promise<WMRecord> {
     const request = { uploadId, sizeBytes: whole("size_bytes", options.sizeBytes), sha256: options.sha256 };
     const call = { ...options, timeoutMs: options.timeoutMs ?? FINISH_TIMEOUT_MS };
-    return wmRecordOf((await this.call(memory.finishUpload, request, call)).record!);
-  }
-
-  protected uploadHeader(upload: NewUpload, sizeBytes: number | undefined): pb.UploadHeader {
-    if (!upload.name) throw new InvalidArgument("an upload needs a name", { field: "header.record.name" });
-    return create(pb.UploadHeaderSchema, {
-      record: this.recordInput({
-        ...upload,
-        memoryType: upload.memoryType ?? records.MemoryType.FILE,
-        content: undefined, // it is in the chunks, whatever else the caller's object holds
-        contentJson: undefined,
-      } as RecordFields),
-      sizeBytes: whole("header.size_bytes", sizeBytes),
-      sha256: upload.sha256,
-      requestId: upload.requestId ?? randomUUID(),
-    });
+    return wmRecordOf((await this.client.call(memory.finishUpload, request, call)).record!);
   }
 }
 
@@ -122,4 +105,21 @@ async function* partMessages(
   for await (const chunk of cut(part)) {
     yield create(pb.AppendUploadRequestSchema, { part: { case: "chunk", value: chunk } });
   }
+}
+
+/** Return the header of an upload; its record is of the app `appId` if it names none. */
+export function uploadHeader(upload: NewUpload, sizeBytes: number | undefined, appId: string): pb.UploadHeader {
+  if (!upload.name) throw new InvalidArgument("an upload needs a name", { field: "header.record.name" });
+  return create(pb.UploadHeaderSchema, {
+    record: records.recordInput({
+      ...upload,
+      appId: upload.appId ?? appId,
+    memoryType: upload.memoryType ?? records.MemoryType.FILE,
+      content: undefined, // it is in the chunks, whatever else the caller's object holds
+      contentJson: undefined,
+    } as RecordFields),
+    sizeBytes: whole("header.size_bytes", sizeBytes),
+    sha256: upload.sha256,
+    requestId: upload.requestId ?? randomUUID(),
+  });
 }

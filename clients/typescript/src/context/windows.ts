@@ -1,5 +1,6 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
+import type { ContextOptions } from "./app.js";
 import {
   type Calibrated,
   type Pack,
@@ -16,10 +17,11 @@ import {
   windowHitOf,
   windowOf,
 } from "../_gen/context-windows.js";
-import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
+import { GeneratedWindows } from "../_gen/nouns/windows.js";
 import { type RecallFilter, recallFilter } from "../contexts.js";
-import { FORMATS, type MessageFormat } from "../history.js";
+import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import { Unavailable } from "../gen/errors.js";
+import { FORMATS, type MessageFormat } from "../history.js";
 import { toJson } from "../json.js";
 import { choice, whole } from "../messages.js";
 import {
@@ -35,8 +37,6 @@ import {
   recoveredOf,
 } from "../windows.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import type { ContextOptions } from "./contexts.js";
-import { TaskCalls } from "./tasks.js";
 
 const method = pb.ContextWindows.method;
 const ENTRIES_AT_ONCE = 1_000;
@@ -83,7 +83,7 @@ export interface ForkOptions extends ContextOptions, WriteOptions {
 }
 
 /** An RPC is one method. A window that is of another's context, or not there at all, is `WindowNotFound`. */
-export abstract class WindowCalls extends TaskCalls {
+export class Windows extends GeneratedWindows {
   /**
    * Open a window on a context, and return it.
    *
@@ -92,7 +92,7 @@ export abstract class WindowCalls extends TaskCalls {
    * @throws ContextClosed It is closed.
    * @throws BudgetTooSmall What stands in front of all does not fit.
    */
-  async openWindow(contextId: string, model: string, options: WindowOptions = {}): Promise<Window> {
+  async open(contextId: string, model: string, options: WindowOptions = {}): Promise<Window> {
     const { systemPrompt, tools, goal, format, contextTokens, tokenBudget, outputReservation, subjectUserId } = options;
     const { compressionProfile, config } = options;
     const request = {
@@ -110,13 +110,13 @@ export abstract class WindowCalls extends TaskCalls {
       subjectUserId,
       requestId: requestId(options),
     };
-    return windowOf((await this.call(method.openWindow, request, options)).window!);
+    return windowOf((await this.client.call(method.openWindow, request, options)).window!);
   }
 
   /** Return a window. */
-  async getWindow(windowId: string, options: ContextOptions = {}): Promise<Window & { forks: WindowFork[] }> {
+  async get(windowId: string, options: ContextOptions = {}): Promise<Window & { forks: WindowFork[] }> {
     const { subjectUserId } = options;
-    const { window, forks } = await this.call(method.getWindow, { windowId, subjectUserId }, options);
+    const { window, forks } = await this.client.call(method.getWindow, { windowId, subjectUserId }, options);
     return { ...windowOf(window!), forks: forks.map(windowForkOf) };
   }
 
@@ -129,7 +129,7 @@ export abstract class WindowCalls extends TaskCalls {
    * @throws WindowClosed It is closed.
    * @throws BudgetTooSmall It does not fit, with what is pinned and what must be there of the state: `least` in the metadata.
    */
-  async updateWindow(
+  async update(
     windowId: string,
     options: Pick<WindowOptions, "systemPrompt" | "tools" | "goal" | "tokenBudget" | "outputReservation" | "config"> & ContextOptions & WriteOptions,
   ): Promise<Window> {
@@ -138,7 +138,7 @@ export abstract class WindowCalls extends TaskCalls {
     const config = options.config && configInput(options.config);
     const said = { systemPrompt, toolsJson, goal, tokenBudget, outputReservation, config };
     const request = { windowId, ...said, subjectUserId, requestId: requestId(options) };
-    return windowOf((await this.call(method.updateWindow, request, options)).window!);
+    return windowOf((await this.client.call(method.updateWindow, request, options)).window!);
   }
 
   /**
@@ -154,7 +154,7 @@ export abstract class WindowCalls extends TaskCalls {
     const { subjectUserId } = options;
     const said = typeof what === "string" ? { text: what } : { ref: what.ref };
     const request = { windowId, ...said, subjectUserId, requestId: requestId(options) };
-    return (await this.call(method.pin, request, options)).pinId;
+    return (await this.client.call(method.pin, request, options)).pinId;
   }
 
   /**
@@ -165,7 +165,7 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async unpin(windowId: string, pinId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
     const { subjectUserId } = options;
-    await this.call(method.unpin, { windowId, pinId, subjectUserId, requestId: requestId(options) }, options);
+    await this.client.call(method.unpin, { windowId, pinId, subjectUserId, requestId: requestId(options) }, options);
   }
 
   /**
@@ -185,7 +185,7 @@ export abstract class WindowCalls extends TaskCalls {
     const { subjectUserId } = options;
     const remove = changes.remove?.map(({ section, key, text }) => ({ section, key, text }));
     const request = { windowId, set: [...(changes.set ?? [])], remove, subjectUserId, requestId: requestId(options) };
-    return (await this.call(method.patchState, request, options)).changedCount;
+    return (await this.client.call(method.patchState, request, options)).changedCount;
   }
 
   /**
@@ -201,7 +201,7 @@ export abstract class WindowCalls extends TaskCalls {
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
     const { since, withoutRecall, subjectUserId } = options;
     const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
-    return packSince(await this.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
+    return packSince(await this.client.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
   }
 
   /**
@@ -221,7 +221,7 @@ export abstract class WindowCalls extends TaskCalls {
   ): Promise<Recovered | undefined> {
     const { expectedLastSeq, subjectUserId } = options;
     const request = { windowId, packId: pack.packId, invalid, expectedLastSeq, subjectUserId, requestId: requestId(options) };
-    const answer = await this.call(method.reportResponse, request, options);
+    const answer = await this.client.call(method.reportResponse, request, options);
     return answer.pack && recoveredOf(answer);
   }
 
@@ -234,7 +234,7 @@ export abstract class WindowCalls extends TaskCalls {
    * @throws WindowClosed The window is closed.
    * @throws BudgetTooSmall What stands in front of all does not fit.
    */
-  async forkWindow(windowId: string, task: string, options: ForkOptions = {}): Promise<Forked> {
+  async fork(windowId: string, task: string, options: ForkOptions = {}): Promise<Forked> {
     const { inherits, model, contextTokens, systemPrompt, tools, keyTtlS, subjectUserId } = options;
     const request = {
       windowId,
@@ -248,7 +248,7 @@ export abstract class WindowCalls extends TaskCalls {
       subjectUserId,
       requestId: requestId(options),
     };
-    return forkedOf(await this.call(method.forkWindow, request, options));
+    return forkedOf(await this.client.call(method.forkWindow, request, options));
   }
 
   /**
@@ -256,7 +256,7 @@ export abstract class WindowCalls extends TaskCalls {
    *
    * @param options `limit` is up to 200, else 20; steps from `stepFrom` to `stepTo`, both included.
    */
-  async searchWindow(
+  async search(
     windowId: string,
     query: string,
     options: { limit?: number; filter?: RecallFilter; stepFrom?: number; stepTo?: number } & ContextOptions = {},
@@ -264,7 +264,7 @@ export abstract class WindowCalls extends TaskCalls {
     const { limit, stepFrom, stepTo, subjectUserId } = options;
     const filter = options.filter && recallFilter(options.filter, "filter");
     const request = { windowId, query, limit, filter, stepFrom, stepTo, subjectUserId };
-    return (await this.call(method.searchWindow, request, options)).hits.map(windowHitOf);
+    return (await this.client.call(method.searchWindow, request, options)).hits.map(windowHitOf);
   }
 
   /** Return the state of the work, as rules read it from the log and callers said it; of some sections, such as "constraint" or "pin", or of all. */
@@ -273,7 +273,7 @@ export abstract class WindowCalls extends TaskCalls {
     const entries: StateEntry[] = [];
     for (let pageToken = ""; ; ) {
       const asked = { windowId, sections, subjectUserId, pageSize: ENTRIES_AT_ONCE, pageToken };
-      const page = await this.call(method.getState, asked, options);
+      const page = await this.client.call(method.getState, asked, options);
       entries.push(...page.entries.map(stateEntryOf));
       if (!page.nextPageToken) return entries;
       pageToken = page.nextPageToken;
@@ -288,7 +288,7 @@ export abstract class WindowCalls extends TaskCalls {
    *   state; an event says from where on there is more. `untilNow` ends when all is told that is there.
    * @throws Unauthenticated The key is revoked, or over.
    */
-  async *watchWindow(
+  async *watch(
     windowId: string,
     options: { epochAfter?: number; entryFrom?: number; untilNow?: boolean } & ContextOptions = {},
   ): AsyncGenerator<WindowEvent> {
@@ -299,7 +299,7 @@ export abstract class WindowCalls extends TaskCalls {
       let begun = false;
       try {
         const request = { windowId, epochAfter, entryFrom, untilNow, subjectUserId };
-        for await (const answer of this.stream(method.watchWindow, request, options)) {
+        for await (const answer of this.client.stream(method.watchWindow, request, options)) {
           begun = true;
           ({ epochAfter, entryFrom } = answer);
           if (answer.event.case) yield windowEventOf(answer);
@@ -329,7 +329,7 @@ export abstract class WindowCalls extends TaskCalls {
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),
     };
-    return calibratedOf(await this.call(method.recordUsage, request, options));
+    return calibratedOf(await this.client.call(method.recordUsage, request, options));
   }
 
   /**
@@ -347,6 +347,6 @@ export abstract class WindowCalls extends TaskCalls {
   ): Promise<Outcome> {
     const { quality, stepFrom, stepTo, lesson, subjectUserId } = options;
     const request = { windowId, success, quality, stepFrom, stepTo, lesson, subjectUserId, requestId: requestId(options) };
-    return outcomeOf(await this.call(method.recordOutcome, request, options));
+    return outcomeOf(await this.client.call(method.recordOutcome, request, options));
   }
 }

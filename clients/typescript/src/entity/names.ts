@@ -3,13 +3,13 @@
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import type { NodeName } from "../names.js";
-import { ObservedClient } from "../observing.js";
+import { Noun } from "../noun.js";
 import { Rows, pages } from "../rows.js";
 
 const graph = pb.EntityGraph.method;
 
 /** What every call that takes a node shares. A look-up is a call of its own: who calls often keeps the id. */
-export abstract class NamedNodes extends ObservedClient {
+export abstract class NodeNoun extends Noun {
   /**
    * Return the id of a node.
    *
@@ -20,7 +20,7 @@ export abstract class NamedNodes extends ObservedClient {
     if (typeof name === "string") return name;
     const { headers, timeoutMs, signal } = options;
     const request = { externalId: name.externalId, graphName: name.graphName ?? graphName };
-    return (await this.call(graph.getNodeByExternalId, request, { headers, timeoutMs, signal })).node!.id;
+    return (await this.client.call(graph.getNodeByExternalId, request, { headers, timeoutMs, signal })).node!.id;
   }
 
   /** The rows of all pages of what is asked of a node, which is looked up once. */

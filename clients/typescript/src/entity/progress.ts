@@ -1,6 +1,7 @@
 /** Timelines of nodes. */
 
 import { type Envelope, envelopeOf } from "../_gen/entity-graph.js";
+import { GeneratedProgress } from "../_gen/nouns/progress.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { toJson } from "../json.js";
@@ -9,7 +10,6 @@ import type { NodeName } from "../names.js";
 import type { Rows } from "../rows.js";
 import { timeText } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { MessageCalls } from "./messages.js";
 
 const graph = pb.EntityGraph.method;
 
@@ -37,9 +37,9 @@ export type EnvelopeType = keyof typeof ENVELOPE_TYPES;
 export type EnvelopeStatus = keyof typeof ENVELOPE_STATUSES;
 
 /** An RPC is one method. */
-export abstract class ProgressCalls extends MessageCalls {
+export class Progress extends GeneratedProgress {
   /** Append an envelope to the timeline of a node. */
-  async appendProgress(
+  async append(
     node: NodeName,
     envelope: {
       /** In any case: FireFoundry's "STATUS" is "status". */
@@ -63,12 +63,12 @@ export abstract class ProgressCalls extends MessageCalls {
       errorJson: error === undefined ? "" : toJson(error, "error_json"),
       requestId: requestId(envelope),
     };
-    const { seq, createdAt } = await this.call(graph.appendProgress, request, envelope);
+    const { seq, createdAt } = await this.client.call(graph.appendProgress, request, envelope);
     return { seq: Number(seq), createdAt: timeText(createdAt) };
   }
 
   /** The envelopes of a node and of all that it `Calls`, in the order of writing; with `ownOnly` of itself alone. */
-  listProgress(
+  list(
     node: NodeName,
     options: { ownOnly?: boolean; types?: (EnvelopeType | Uppercase<EnvelopeType>)[]; descending?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<Envelope> {
@@ -76,7 +76,7 @@ export abstract class ProgressCalls extends MessageCalls {
     const types = options.types?.map((type) => choice("types", type, ENVELOPE_TYPES));
     return this.rowsOf(node, options, async (nodeId, pageToken) => {
       const request = { nodeId, ownOnly, types, descending, pageSize, pageToken };
-      const page = await this.call(graph.listProgress, request, options);
+      const page = await this.client.call(graph.listProgress, request, options);
       return [page.envelopes.map(envelopeOf), page.nextPageToken];
     });
   }

@@ -1,16 +1,14 @@
 // Made from the protos by `make proto`.
 
-import * as entityGraphPb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import type { CallOptions } from "../client.js";
-import { NamedNodes } from "../entity/names.js";
-import { toObject } from "../json.js";
-import { whole } from "../messages.js";
-import type { NodeName } from "../names.js";
-import { Rows, pages } from "../rows.js";
+import * as entityGraphPb from "../../gen/contextkeep/entity/v1/entity_graph_pb.js";
+import type { CallOptions } from "../../client.js";
+import { NodeNoun } from "../../entity/names.js";
+import { whole } from "../../messages.js";
+import type { NodeName } from "../../names.js";
+import { Rows, pages } from "../../rows.js";
 import {
   type Edge,
   type EdgeTypeCount,
-  type Embedding,
   type FoundEdges,
   type FoundNodes,
   type GraphCount,
@@ -19,23 +17,22 @@ import {
   type OwnedNodes,
   edgeOf,
   edgeTypeCountOf,
-  embeddingOf,
   foundEdgesOf,
   foundNodesOf,
   graphCountOf,
   namedNodeOf,
   nodeOf,
   ownedNodesOf,
-} from "./entity-graph.js";
+} from "../entity-graph.js";
 
-/** The calls of the Entity Service that are one method each. */
-export abstract class GeneratedEntityCalls extends NamedNodes {
+/** The calls of `graph` that are one method each. */
+export class GeneratedGraph extends NodeNoun {
   /** Reads one node. Throws NodeNotFound. */
   async getNode(nodeId: NodeName, options: CallOptions = {}): Promise<Node> {
     const request = {
       nodeId: await this.nodeId(nodeId, options),
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.getNode, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNode, request, options);
     return nodeOf(answer.node!);
   }
 
@@ -46,11 +43,11 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
    *
    * @param nodeIds At most 1,000.
    */
-  async batchGetNodes(nodeIds: string[], options: CallOptions = {}): Promise<FoundNodes> {
+  async getNodes(nodeIds: string[], options: CallOptions = {}): Promise<FoundNodes> {
     const request = {
       nodeIds,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.batchGetNodes, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.batchGetNodes, request, options);
     return foundNodesOf(answer);
   }
 
@@ -60,7 +57,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       externalId,
       graphName: options.graphName,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.getNodeByExternalId, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNodeByExternalId, request, options);
     return nodeOf(answer.node!);
   }
 
@@ -74,7 +71,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       name,
       graphName: options.graphName,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.getNodeByName, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNodeByName, request, options);
     return namedNodeOf(answer);
   }
 
@@ -99,7 +96,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       expectedVersion: whole("expected_version", options.expectedVersion),
       message: options.message,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.updateNodeStatus, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.updateNodeStatus, request, options);
     return nodeOf(answer.node!);
   }
 
@@ -113,7 +110,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       restore: options.restore,
       expectedVersion: whole("expected_version", options.expectedVersion),
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.archiveNode, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.archiveNode, request, options);
     return nodeOf(answer.node!);
   }
 
@@ -128,14 +125,14 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       nodeId: await this.nodeId(nodeId, options),
       expectedVersion: whole("expected_version", options.expectedVersion),
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.resetNode, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.resetNode, request, options);
     return nodeOf(answer.node!);
   }
 
   /**
    * Deletes a node for good, with all that hangs on it: its edges in both directions, its input and output, its
    * timeline, its embeddings. The nodes at the other ends stay. Working memory of the node stays, too: records belong to
-   * the Context Service. To hide a node instead, use archiveNode. Needs the scope `admin`.
+   * the Context Service. To hide a node instead, use graph.archiveNode. Needs the scope `admin`.
    *
    * Throws NodeNotFound (a repeat, too: nothing is left), VersionConflict, PermissionDenied.
    */
@@ -144,15 +141,15 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       nodeId: await this.nodeId(nodeId, options),
       expectedVersion: whole("expected_version", options.expectedVersion),
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.deleteNode, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.deleteNode, request, options);
     return Number(answer.edgesDeleted);
   }
 
   /**
-   * Begins to erase what a user owns: every node whose `ownerUserId` it is, with all that hangs on each as deleteNode takes it, the answers of
+   * Begins to erase what a user owns: every node whose `ownerUserId` it is, with all that hangs on each as graph.deleteNode takes it, the answers of
    * repeated calls for that user, and the user's keys; a pseudonym takes the user's place where others' nodes and envelopes say who wrote
    * them. Answers at once, and goes on by itself in steps, whichever process is killed. Again with the same id is harmless, and answers how
-   * far it is. Of what is gone, listChanges then says no types any more. The Context Service calls it for its Erase, which is the one to call.
+   * far it is. Of what is gone, changes.list then says no types any more. The Context Service calls it for its Erase, which is the one to call.
    * Needs the scope `admin`, of a key without bounds.
    *
    * Throws InvalidArgument, PermissionDenied.
@@ -165,12 +162,12 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       erasureId,
       subject,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.eraseOwned, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.eraseOwned, request, options);
     return ownedNodesOf(answer.removed!);
   }
 
   /**
-   * Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as eraseOwned.
+   * Reads how far an erasure is; or, of a user, what there is to erase, which counts all nodes once. Needs the scope `admin`, as graph.eraseOwned.
    *
    * Throws ErasureNotFound, InvalidArgument, PermissionDenied.
    *
@@ -181,81 +178,8 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
       erasureId: options.erasureId,
       subject: options.subject,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.getOwned, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getOwned, request, options);
     return ownedNodesOf(answer.owned!);
-  }
-
-  /** Removes all envelopes of a node for good; those of what it Calls stay. Throws NodeNotFound. */
-  async clearProgress(nodeId: NodeName, options: CallOptions = {}): Promise<number> {
-    const request = {
-      nodeId: await this.nodeId(nodeId, options),
-    };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.clearProgress, request, options);
-    return Number(answer.envelopesDeleted);
-  }
-
-  /**
-   * Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
-   * precision, and all of one name in one graph have one dimension: it is that of the first.
-   *
-   * Throws NodeNotFound, InvalidArgument (another dimension, none, or over 4,000; NaN, infinity, a value past half
-   * precision, or all zero), LimitExceeded.
-   *
-   * @param vector 1 to 4,000 finite values that fit half precision, not all zero.
-   * @param options.name Up to 128 characters. Empty: "default".
-   * @param options.textSha256 Empty, or 64 hexadecimal digits.
-   * @param options.metadata A JSON object, up to 64 KiB. Empty: {}.
-   */
-  async upsertEmbedding(
-    nodeId: NodeName,
-    vector: number[],
-    options: { name?: string; model?: string; textSha256?: string; metadata?: object } & CallOptions = {},
-  ): Promise<Embedding> {
-    const request = {
-      nodeId: await this.nodeId(nodeId, options),
-      name: options.name,
-      vector,
-      model: options.model,
-      textSha256: options.textSha256,
-      metadataJson: toObject(options.metadata, "metadata_json"),
-    };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.upsertEmbedding, request, options);
-    return embeddingOf(answer.embedding!);
-  }
-
-  /**
-   * Deletes a vector of a node.
-   *
-   * Throws NodeNotFound, EmbeddingNotFound (a repeat, too: nothing is left).
-   *
-   * @param options.name Empty: "default".
-   */
-  async deleteEmbedding(nodeId: NodeName, options: { name?: string } & CallOptions = {}): Promise<void> {
-    const request = {
-      nodeId: await this.nodeId(nodeId, options),
-      name: options.name,
-    };
-    await this.call(entityGraphPb.EntityGraph.method.deleteEmbedding, request, options);
-  }
-
-  /**
-   * Lists the vectors of a node by their names, without their values unless asked. Throws NodeNotFound,
-   * InvalidPageToken.
-   *
-   * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
-   */
-  listEmbeddings(
-    nodeId: NodeName,
-    options: { withVectors?: boolean; pageSize?: number } & CallOptions = {},
-  ): Rows<Embedding> {
-    const request = {
-      withVectors: options.withVectors,
-      pageSize: options.pageSize,
-    };
-    return this.rowsOf(nodeId, options, async (id, pageToken) => {
-      const page = await this.call(entityGraphPb.EntityGraph.method.listEmbeddings, { ...request, nodeId: id, pageToken }, options);
-      return [page.embeddings.map(embeddingOf), page.nextPageToken];
-    });
   }
 
   /**
@@ -270,14 +194,14 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(entityGraphPb.EntityGraph.method.listGraphs, { ...request, pageToken }, options);
+        const page = await this.client.call(entityGraphPb.EntityGraph.method.listGraphs, { ...request, pageToken }, options);
         return [page.graphs.map(graphCountOf), page.nextPageToken];
       }),
     );
   }
 
   /**
-   * Lists the edge types of a graph by name, with how many edges there are of each; it costs as listGraphs does. A graph
+   * Lists the edge types of a graph by name, with how many edges there are of each; it costs as graph.listGraphs does. A graph
    * without edges, or that never was, has none. Throws InvalidPageToken.
    *
    * @param options.graphName Empty: "default".
@@ -290,7 +214,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
     };
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(entityGraphPb.EntityGraph.method.listEdgeTypes, { ...request, pageToken }, options);
+        const page = await this.client.call(entityGraphPb.EntityGraph.method.listEdgeTypes, { ...request, pageToken }, options);
         return [page.edgeTypes.map(edgeTypeCountOf), page.nextPageToken];
       }),
     );
@@ -301,7 +225,7 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
     const request = {
       edgeId,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.getEdge, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getEdge, request, options);
     return edgeOf(answer.edge!);
   }
 
@@ -312,25 +236,11 @@ export abstract class GeneratedEntityCalls extends NamedNodes {
    *
    * @param edgeIds At most 1,000.
    */
-  async batchGetEdges(edgeIds: string[], options: CallOptions = {}): Promise<FoundEdges> {
+  async getEdges(edgeIds: string[], options: CallOptions = {}): Promise<FoundEdges> {
     const request = {
       edgeIds,
     };
-    const answer = await this.call(entityGraphPb.EntityGraph.method.batchGetEdges, request, options);
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.batchGetEdges, request, options);
     return foundEdgesOf(answer);
-  }
-
-  /**
-   * Keeps the tenant's changes from now on, for listChanges, and answers the place from which to read them: whoever reads
-   * all that it wants after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the
-   * place that is reached by then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
-   *
-   * Throws PermissionDenied (the key is bound, and changes are not kept yet), ChangesHeldUp (a transaction that began
-   * before, of any tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
-   */
-  async startChanges(options: CallOptions = {}): Promise<string> {
-    const request = {};
-    const answer = await this.call(entityGraphPb.EntityGraph.method.startChanges, request, options);
-    return answer.place;
   }
 }

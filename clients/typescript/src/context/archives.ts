@@ -1,14 +1,14 @@
 /** Archives: a tenant, a context, a user or a graph, taken out and put in elsewhere. */
 
 import { create } from "@bufbuild/protobuf";
-
+import type { AppClient } from "./app.js";
+import { Noun } from "../noun.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/transfer_pb.js";
 import { ImportNotFound } from "../gen/errors.js";
 import { newId } from "../ids.js";
 import { timeText } from "../times.js";
 import { cut } from "../transfer.js";
-import { OperationCalls } from "./operations.js";
 
 const method = pb.Transfer.method;
 
@@ -49,16 +49,16 @@ const STATES: Record<number, ImportedArchive["state"]> = {
 };
 
 /** All of them need the scope `admin`, and a key that is bound to nothing. An RPC is one method. */
-export abstract class TransferCalls extends OperationCalls {
+export class Archives extends Noun<AppClient> {
   /**
    * Take a tenant, a context, a user or a graph out, and yield the bytes. One that breaks off goes on with the `resumeToken` of the
    * last part that had one: what came behind it comes again.
    *
    * @throws ContextNotFound There is no such context.
    */
-  async *exportArchive(scope: ArchiveScope, options: { resumeToken?: string } & CallOptions = {}): AsyncGenerator<ArchivePart> {
+  async *export(scope: ArchiveScope, options: { resumeToken?: string } & CallOptions = {}): AsyncGenerator<ArchivePart> {
     const request = { scope: scopeOf(scope), resumeToken: options.resumeToken };
-    for await (const { data, resumeToken } of this.stream(method.exportArchive, request, options, false)) {
+    for await (const { data, resumeToken } of this.client.stream(method.exportArchive, request, options, false)) {
       yield { data, resumeToken };
     }
   }
@@ -76,8 +76,8 @@ export abstract class TransferCalls extends OperationCalls {
     const importId = options.dryRun ? "" : (options.importId ?? newId());
     const offsetBytes = options.importId === undefined || options.dryRun ? 0 : await this.reached(importId, options);
     const header = { importId, offsetBytes: BigInt(offsetBytes), dryRun: options.dryRun };
-    const settings = this.settings(options, this.attempts(options, undefined, false));
-    const answer = await this.connection.upload(method.importArchive, importMessages(header, open(offsetBytes)), settings);
+    const settings = this.client.settings(options, this.client.attempts(options, undefined, false));
+    const answer = await this.client.connection.upload(method.importArchive, importMessages(header, open(offsetBytes)), settings);
     return importedOf(answer.imported!);
   }
 
@@ -87,7 +87,7 @@ export abstract class TransferCalls extends OperationCalls {
    * @throws ImportNotFound There is none, or it ended more than 30 days ago.
    */
   async getImport(importId: string, options: CallOptions = {}): Promise<ImportedArchive> {
-    return importedOf((await this.call(method.getImport, { importId }, options)).imported!);
+    return importedOf((await this.client.call(method.getImport, { importId }, options)).imported!);
   }
 
   private async reached(importId: string, options: CallOptions): Promise<number> {

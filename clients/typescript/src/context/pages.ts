@@ -1,12 +1,12 @@
 /** Wiki pages: what was compiled for a user. */
 
+import type { ContextOptions } from "./app.js";
 import { type PageSource, type PageVersion, type WikiPage, pageVersionOf, wikiPageOf } from "../_gen/knowledge.js";
+import { GeneratedPages } from "../_gen/nouns/pages.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { Rows, pages } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import type { ContextOptions } from "./contexts.js";
-import { MemoryCalls } from "./memories.js";
 
 const method = pb.Knowledge.method;
 
@@ -36,7 +36,7 @@ export type PageName = { pageId: string } | { slug: string; appId?: string; agen
  * An RPC is one method. Pages are always a user's: a key without a user names him in `subjectUserId`, else it is `SubjectRequired`. Another's
  * page, and one that is not there at all, is `PageNotFound`.
  */
-export abstract class WikiCalls extends MemoryCalls {
+export class Pages extends GeneratedPages {
   /**
    * Write a page of a user's wiki, whole, and return it without what it says. The same again is no new version: the page holds as of now.
    *
@@ -46,14 +46,14 @@ export abstract class WikiCalls extends MemoryCalls {
    * @throws VersionConflict There is another version than the one that is expected.
    * @throws MemoryNotFound It would cite one that is not there.
    */
-  async putPage(title: string, markdown: string, options: PutPageOptions = {}): Promise<WikiPage> {
+  async put(title: string, markdown: string, options: PutPageOptions = {}): Promise<WikiPage> {
     const { slug, aliases, sources, memoryIds, freshUntil, expectedVersion, appId, agentBundleId, subjectUserId } = options;
     const page = {
       ...{ title, markdown, slug, aliases, sources, memoryIds, appId, agentBundleId },
       freshUntil: toTimestamp(freshUntil, "page.fresh_until"),
     };
     const request = { page, expectedVersion, subjectUserId, requestId: requestId(options) };
-    return wikiPageOf((await this.call(method.putPage, request, options)).page!);
+    return wikiPageOf((await this.client.call(method.putPage, request, options)).page!);
   }
 
   /**
@@ -62,18 +62,18 @@ export abstract class WikiCalls extends MemoryCalls {
    * @param options `version`: one that is kept; else the newest.
    * @throws PageNotFound There is none, or it has not this version, or not any more.
    */
-  async getPage(name: PageName, options: { version?: number } & ContextOptions = {}): Promise<WikiPage> {
+  async get(name: PageName, options: { version?: number } & ContextOptions = {}): Promise<WikiPage> {
     const { version, subjectUserId } = options;
-    return wikiPageOf((await this.call(method.getPage, { ...name, version, subjectUserId }, options)).page!);
+    return wikiPageOf((await this.client.call(method.getPage, { ...name, version, subjectUserId }, options)).page!);
   }
 
   /** The versions of a page that are kept, the newest first. */
-  listPageVersions(name: PageName, options: { pageSize?: number } & ContextOptions = {}): Rows<PageVersion> {
+  listVersions(name: PageName, options: { pageSize?: number } & ContextOptions = {}): Rows<PageVersion> {
     const { pageSize, subjectUserId } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
         const request = { ...name, pageSize, pageToken, subjectUserId };
-        const page = await this.call(method.listPageVersions, request, options);
+        const page = await this.client.call(method.listPageVersions, request, options);
         return [page.versions.map(pageVersionOf), page.nextPageToken];
       }),
     );
@@ -85,9 +85,9 @@ export abstract class WikiCalls extends MemoryCalls {
    * @throws PageNotFound There is no such page.
    * @throws VersionConflict There is another version than the one that is expected.
    */
-  async deletePage(name: PageName, options: { expectedVersion?: number } & ContextOptions & WriteOptions = {}): Promise<void> {
+  async delete(name: PageName, options: { expectedVersion?: number } & ContextOptions & WriteOptions = {}): Promise<void> {
     const { expectedVersion, subjectUserId } = options;
     const request = { ...name, expectedVersion, subjectUserId, requestId: requestId(options) };
-    await this.call(method.deletePage, request, options);
+    await this.client.call(method.deletePage, request, options);
   }
 }

@@ -1,0 +1,84 @@
+// Made from the protos by `make proto`.
+
+import * as definitionsPb from "../../gen/contextkeep/context/v1/definitions_pb.js";
+import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import type { CallOptions } from "../../client.js";
+import type { AppClient } from "../../context/app.js";
+import { choice } from "../../messages.js";
+import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
+import { type WriteOptions, requestId } from "../../writes.js";
+import { type Definition, definitionOf } from "../definitions.js";
+
+/** The calls of `definitions` that are one method each. */
+export class GeneratedDefinitions extends Noun<AppClient> {
+  /**
+   * Has pages compiled by a version of a definition, from the next compile on; the version that was approved before is retired. Pages of that
+   * one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first
+   * approval on, that keeps what changes in the tenant's graphs (changes.start).
+   *
+   * Throws DefinitionNotFound, InvalidArgument, PermissionDenied (the scope; the key is bound), RequestIdReused, Unavailable.
+   *
+   * @param version The version that was read. Required.
+   */
+  async approve(name: string, version: number, options: WriteOptions = {}): Promise<Definition> {
+    const request = {
+      name,
+      version,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.approveDefinition, request, options);
+    return definitionOf(answer.definition!);
+  }
+
+  /**
+   * Ends a version of a definition. If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+   *
+   * Throws DefinitionNotFound (also: no version of it is approved, and none is named), PermissionDenied, RequestIdReused.
+   *
+   * @param options.version 0: the one that is approved.
+   */
+  async retire(name: string, options: { version?: number } & WriteOptions = {}): Promise<Definition> {
+    const request = {
+      name,
+      version: options.version,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.retireDefinition, request, options);
+    return definitionOf(answer.definition!);
+  }
+
+  /**
+   * Reads a version of a definition. Throws DefinitionNotFound.
+   *
+   * @param options.version 0: the one that is approved, else the newest.
+   */
+  async get(name: string, options: { version?: number } & CallOptions = {}): Promise<Definition> {
+    const request = {
+      name,
+      version: options.version,
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.getDefinition, request, options);
+    return definitionOf(answer.definition!);
+  }
+
+  /**
+   * Lists the versions of definitions. Throws InvalidArgument, InvalidPageToken.
+   *
+   * @param options.states Only those in one of these states. Empty: all.
+   */
+  list(
+    options: { states?: ("draft" | "approved" | "retired")[]; pageSize?: number } & CallOptions = {},
+  ): Rows<Definition> {
+    const request = {
+      states: options.states?.map((item) => choice("states", item, { draft: definitionsPb.DefinitionState.DRAFT, approved: definitionsPb.DefinitionState.APPROVED, retired: definitionsPb.DefinitionState.RETIRED })),
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listDefinitions, { ...request, pageToken }, options);
+        return [page.definitions.map(definitionOf), page.nextPageToken];
+      }),
+    );
+  }
+}

@@ -1,0 +1,53 @@
+// Made from the protos by `make proto`.
+
+import * as administrationPb from "../../gen/contextkeep/context/v1/administration_pb.js";
+import type { CallOptions } from "../../client.js";
+import type { AppClient } from "../../context/app.js";
+import { choice } from "../../messages.js";
+import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
+import { type Job, jobOf } from "../administration.js";
+
+/** The calls of `jobs` that are one method each. */
+export class Jobs extends Noun<AppClient> {
+  /**
+   * Starts a job, and answers at once: the process that took the call does it, one of a kind at a time, and says once a second how far it is. A job whose
+   * process ends is LOST, and started again by hand: what is done is done.
+   *
+   * Throws JobRunning (FailedPrecondition, with its `jobId`), PermissionDenied, InvalidArgument.
+   *
+   * @param options.quick Of a check: read the last MiB of each blob, not all of it.
+   * @param options.repair Of a check: mend what can be mended; bytes are never removed at once.
+   */
+  async start(kind: "sweep" | "fsck", options: { quick?: boolean; repair?: boolean } & CallOptions = {}): Promise<Job> {
+    const request = {
+      kind: choice("kind", kind, { sweep: administrationPb.JobKind.SWEEP, fsck: administrationPb.JobKind.FSCK }),
+      quick: options.quick,
+      repair: options.repair,
+    };
+    const answer = await this.client.call(administrationPb.Administration.method.startJob, request, options);
+    return jobOf(answer.job!);
+  }
+
+  /** Reads a job that an operator of the caller's tenant started, whichever process does it. Throws JobNotFound (NotFound), PermissionDenied. */
+  async get(jobId: string, options: CallOptions = {}): Promise<Job> {
+    const request = {
+      jobId,
+    };
+    const answer = await this.client.call(administrationPb.Administration.method.getJob, request, options);
+    return jobOf(answer.job!);
+  }
+
+  /** Lists them, the newest first; the last 1,000 are kept. Throws PermissionDenied, InvalidPageToken. */
+  list(options: { pageSize?: number } & CallOptions = {}): Rows<Job> {
+    const request = {
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(administrationPb.Administration.method.listJobs, { ...request, pageToken }, options);
+        return [page.jobs.map(jobOf), page.nextPageToken];
+      }),
+    );
+  }
+}

@@ -1,0 +1,138 @@
+// Made from the protos by `make proto`.
+
+import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import * as knowledgeBasesPb from "../../gen/contextkeep/context/v1/knowledge_bases_pb.js";
+import type { CallOptions } from "../../client.js";
+import type { AppClient } from "../../context/app.js";
+import { choice } from "../../messages.js";
+import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
+import { type WriteOptions, requestId } from "../../writes.js";
+import {
+  type BedrockBase,
+  type Document,
+  type KnowledgeBase,
+  documentOf,
+  knowledgeBaseOf,
+} from "../knowledge-bases.js";
+
+/** Options of `knowledgeBases.put`. */
+export interface KnowledgeBaseFields {
+  /** What is in it, up to 2,000 characters. */
+  description?: string;
+  /** It is asked for everybody of the tenant. Else only for the agents that name it, or whose template does. */
+  isOfTenant?: boolean;
+  /** Walls: a key that is bound to an app, an agent bundle or graphs sees what has its own, and nothing that has none. They never change. */
+  appId?: string;
+  agentBundleId?: string;
+  graphName?: string;
+  /**
+   * Of Amazon Bedrock, which is asked by its Retrieve API; it takes no documents here. Unset: its documents are added by knowledgeBases.addDocument. Never
+   * changes. The operator of the service says in BEDROCK_KNOWLEDGE_BASES which ones a tenant may name, as they are asked with the service's
+   * own credentials; any other is PermissionDenied.
+   */
+  bedrock?: Partial<BedrockBase>;
+}
+
+/** The calls of `knowledgeBases` that are one method each. */
+export class GeneratedKnowledgeBases extends Noun<AppClient> {
+  /**
+   * Writes a knowledge base as it is said, whether there was one of this name or not; its documents stay. Needs the scope `admin`.
+   *
+   * Of every RPC about knowledge bases: one that is not of the tenant is seen by administrators, and by the credential of an agent that has it,
+   * or whose template does. To all others, and behind other walls, it is KnowledgeBaseNotFound, as one that is not there.
+   *
+   * Throws InvalidArgument (also: its walls were others), LimitExceeded (`knowledgeBases`: 200 of a tenant), PermissionDenied (the scope;
+   * the key is bound), RequestIdReused.
+   *
+   * @param name What agents name it by: 1 to 200 characters.
+   */
+  async put(name: string, options: KnowledgeBaseFields & WriteOptions = {}): Promise<KnowledgeBase> {
+    const request = {
+      knowledgeBase: {
+        name,
+        description: options.description,
+        isOfTenant: options.isOfTenant,
+        appId: options.appId,
+        agentBundleId: options.agentBundleId,
+        graphName: options.graphName,
+        bedrock: options.bedrock,
+      },
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.putKnowledgeBase, request, options);
+    return knowledgeBaseOf(answer.knowledgeBase!);
+  }
+
+  /** Reads a knowledge base, and how many of its documents are in which state. Throws KnowledgeBaseNotFound. */
+  async get(name: string, options: CallOptions = {}): Promise<KnowledgeBase> {
+    const request = {
+      name,
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.getKnowledgeBase, request, options);
+    return knowledgeBaseOf(answer.knowledgeBase!);
+  }
+
+  /** Lists the knowledge bases that the caller sees, by name. Throws InvalidPageToken. */
+  list(options: { pageSize?: number } & CallOptions = {}): Rows<KnowledgeBase> {
+    const request = {
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listKnowledgeBases, { ...request, pageToken }, options);
+        return [page.knowledgeBases.map(knowledgeBaseOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Removes a knowledge base for good, with all its documents: nothing of it is found from then on. Records that it has stay in working memory.
+   * Needs the scope `admin`.
+   *
+   * Throws KnowledgeBaseNotFound, PermissionDenied, RequestIdReused.
+   */
+  async delete(name: string, options: WriteOptions = {}): Promise<void> {
+    const request = {
+      name,
+      requestId: requestId(options),
+    };
+    await this.client.call(knowledgePb.Knowledge.method.deleteKnowledgeBase, request, options);
+  }
+
+  /**
+   * Lists the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
+   *
+   * @param options.states Only those in one of these states. Empty: all.
+   */
+  listDocuments(
+    knowledgeBase: string,
+    options: { states?: ("queued" | "parsing" | "indexed" | "failed")[]; pageSize?: number } & CallOptions = {},
+  ): Rows<Document> {
+    const request = {
+      knowledgeBase,
+      states: options.states?.map((item) => choice("states", item, { queued: knowledgeBasesPb.DocumentState.QUEUED, parsing: knowledgeBasesPb.DocumentState.PARSING, indexed: knowledgeBasesPb.DocumentState.INDEXED, failed: knowledgeBasesPb.DocumentState.FAILED })),
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listDocuments, { ...request, pageToken }, options);
+        return [page.documents.map(documentOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Removes a document for good, with all that finds it. A record stays in working memory.
+   *
+   * Throws InvalidArgument, KnowledgeBaseNotFound, DocumentNotFound, PermissionDenied, RequestIdReused.
+   */
+  async removeDocument(knowledgeBase: string, documentId: string, options: WriteOptions = {}): Promise<void> {
+    const request = {
+      knowledgeBase,
+      documentId,
+      requestId: requestId(options),
+    };
+    await this.client.call(knowledgePb.Knowledge.method.removeDocument, request, options);
+  }
+}

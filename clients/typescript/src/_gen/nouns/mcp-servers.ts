@@ -1,0 +1,160 @@
+// Made from the protos by `make proto`.
+
+import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import type { CallOptions } from "../../client.js";
+import type { AppClient } from "../../context/app.js";
+import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
+import { type WriteOptions, requestId } from "../../writes.js";
+import { type McpServer, type McpTool, mcpServerOf, mcpToolOf } from "../mcp-servers.js";
+
+/** Options of `mcpServers.put`. */
+export interface McpServerFields {
+  /** Up to 200 characters. Empty: the id. */
+  displayName?: string;
+  /** No tool of a server that is disabled runs. */
+  disabled?: boolean;
+  /**
+   * A secret that is sent to it as `Authorization: Bearer …`: up to 4,096 printable ASCII characters without spaces. It is stored encrypted
+   * (SECRETS_KEY), bound to tenant and server. Empty: the one that is kept stays, unless the origin of the address is another one: then say
+   * it again, or clear it, so that nobody else is shown it.
+   */
+  bearerSecret?: string;
+  clearSecret?: boolean;
+}
+
+/** Options of `mcpServers.approveTool`. */
+export interface McpApproval {
+  /**
+   * The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text "{question}" becomes the question, one that is
+   * "{limit}" the number of hits wanted; one at least is "{question}". Empty: made from the tool's schema, where that has a text `query`,
+   * `question`, `q` or `text`, and asks for nothing else.
+   */
+  argumentsJson?: string;
+  /** Whether it is asked where a question selects no provider. */
+  isDefault?: boolean;
+  /** Records that searching with it does no harm, for a tool that does not say so itself. That it is read-only, it must say. */
+  recordSearchSafe?: boolean;
+  /** Approves only the definition with this hash, as it was read. Empty: the last that was discovered. */
+  definitionSha256?: string;
+}
+
+/** The calls of `mcpServers` that are one method each. */
+export class McpServers extends Noun<AppClient> {
+  /**
+   * MCP servers, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
+   * them, and a key without bounds, as all that writes.
+   *
+   * Throws AddressRefused (FailedPrecondition; which addresses a name stands for is looked at whenever it is connected to),
+   * SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
+   *
+   * @param serverId The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
+   * @param url Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up to 1,000 characters, without a user, a query or a fragment: a key in an address would be readable. With another address than before, all approvals of its tools are suspended.
+   */
+  async put(serverId: string, url: string, options: McpServerFields & WriteOptions = {}): Promise<McpServer> {
+    const request = {
+      server: {
+        serverId,
+        displayName: options.displayName,
+        url,
+        disabled: options.disabled,
+      },
+      bearerSecret: options.bearerSecret,
+      clearSecret: options.clearSecret,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.putMcpServer, request, options);
+    return mcpServerOf(answer.server!);
+  }
+
+  /** Lists the servers, by id. Throws InvalidPageToken. */
+  list(options: { pageSize?: number } & CallOptions = {}): Rows<McpServer> {
+    const request = {
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listMcpServers, { ...request, pageToken }, options);
+        return [page.servers.map(mcpServerOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Removes a server, its secret, and what is known of its tools. Throws McpServerNotFound, PermissionDenied, RequestIdReused. */
+  async delete(serverId: string, options: WriteOptions = {}): Promise<void> {
+    const request = {
+      serverId,
+      requestId: requestId(options),
+    };
+    await this.client.call(knowledgePb.Knowledge.method.deleteMcpServer, request, options);
+  }
+
+  /**
+   * Asks a server for its tools, and keeps up to 200 definitions of up to 64 KiB; none is approved by that. What was approved and is defined
+   * otherwise, or is gone, does not run before it is approved again. If it fails, nothing changes.
+   *
+   * Throws McpServerNotFound, McpServerFailed (FailedPrecondition: it redirects, wants to know who asks, answers too much, another
+   * protocol or nothing in time), AddressRefused, SecretUnreadable (FailedPrecondition), LimitExceeded, PermissionDenied.
+   */
+  async discoverTools(serverId: string, options: CallOptions = {}): Promise<McpTool[]> {
+    const request = {
+      serverId,
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.discoverMcpTools, request, options);
+    return answer.tools.map(mcpToolOf);
+  }
+
+  /**
+   * Lists tools as they were discovered. Throws InvalidPageToken.
+   *
+   * @param options.serverId Empty: of all servers.
+   */
+  listTools(options: { serverId?: string; pageSize?: number } & CallOptions = {}): Rows<McpTool> {
+    const request = {
+      serverId: options.serverId,
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listMcpTools, { ...request, pageToken }, options);
+        return [page.tools.map(mcpToolOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Lets context query ask a tool, as it was discovered last; up to 100 of a tenant.
+   *
+   * Throws McpToolNotFound, McpToolNotDeclared (FailedPrecondition: it does not say that it is read-only, or neither it nor an
+   * administrator says that it is search-safe), McpToolChanged (FailedPrecondition: it is not the definition that was read),
+   * LimitExceeded, PermissionDenied, RequestIdReused.
+   */
+  async approveTool(serverId: string, toolName: string, options: McpApproval & WriteOptions = {}): Promise<McpTool> {
+    const request = {
+      serverId,
+      toolName,
+      argumentsJson: options.argumentsJson,
+      isDefault: options.isDefault,
+      recordSearchSafe: options.recordSearchSafe,
+      definitionSha256: options.definitionSha256,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.approveMcpTool, request, options);
+    return mcpToolOf(answer.tool!);
+  }
+
+  /**
+   * Takes an approval away, and all that was said with it: it is asked by default again only if a new approval says so.
+   *
+   * Throws McpToolNotFound, PermissionDenied, RequestIdReused.
+   */
+  async unapproveTool(serverId: string, toolName: string, options: WriteOptions = {}): Promise<McpTool> {
+    const request = {
+      serverId,
+      toolName,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.unapproveMcpTool, request, options);
+    return mcpToolOf(answer.tool!);
+  }
+}

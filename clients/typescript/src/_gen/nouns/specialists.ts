@@ -1,0 +1,83 @@
+// Made from the protos by `make proto`.
+
+import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
+import type { CallOptions } from "../../client.js";
+import type { AppClient } from "../../context/app.js";
+import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
+import { type WriteOptions, requestId } from "../../writes.js";
+import { type Specialist, specialistOf } from "../specialists.js";
+
+/** Options of `specialists.put`. */
+export interface SpecialistFields {
+  /** Up to 200 characters. Empty: the id. */
+  displayName?: string;
+  /**
+   * What a model is told of the field: what is in the folder, what is called how, what matters. Up to 8,000 characters. It tells how to look,
+   * and never what may be read.
+   */
+  instructions?: string;
+  /**
+   * The folder: nodes of the graph, up to 20; what is searched are the records of these and of all nodes below them that the asking caller
+   * sees, but for the user's own, which are not the team's. They need not be there yet. Empty: the specialist is not wired, which is listed,
+   * and says so in its status.
+   */
+  nodeIds?: string[];
+  /** How many searches and readings a question may cost, 1 to 10. 0: 4. */
+  stepsMax?: number;
+  /** Whether it is asked where a question selects no provider. */
+  isDefault?: boolean;
+}
+
+/** The calls of `specialists` that are one method each. */
+export class Specialists extends Noun<AppClient> {
+  /**
+   * Specialists, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
+   * them, and a key without bounds, as all that writes.
+   *
+   * A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
+   * model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no
+   * more than the caller who asks. A model that fails is no error: the queries answer then, and the status says so.
+   *
+   * Throws InvalidArgument, LimitExceeded (`specialists`; `specialist.node_ids`), PermissionDenied, RequestIdReused.
+   *
+   * @param specialistId The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
+   */
+  async put(specialistId: string, options: SpecialistFields & WriteOptions = {}): Promise<Specialist> {
+    const request = {
+      specialist: {
+        specialistId,
+        displayName: options.displayName,
+        instructions: options.instructions,
+        nodeIds: options.nodeIds,
+        stepsMax: options.stepsMax,
+        isDefault: options.isDefault,
+      },
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.putSpecialist, request, options);
+    return specialistOf(answer.specialist!);
+  }
+
+  /** Lists the specialists, by id. Throws InvalidPageToken. */
+  list(options: { pageSize?: number } & CallOptions = {}): Rows<Specialist> {
+    const request = {
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(knowledgePb.Knowledge.method.listSpecialists, { ...request, pageToken }, options);
+        return [page.specialists.map(specialistOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Removes a specialist; what is in its folder stays. Throws SpecialistNotFound, PermissionDenied, RequestIdReused. */
+  async delete(specialistId: string, options: WriteOptions = {}): Promise<void> {
+    const request = {
+      specialistId,
+      requestId: requestId(options),
+    };
+    await this.client.call(knowledgePb.Knowledge.method.deleteSpecialist, request, options);
+  }
+}

@@ -1,0 +1,479 @@
+/** Nodes: written, read, changed, archived, deleted. */
+
+import { create } from "@bufbuild/protobuf";
+import {
+  type Edge,
+  type ExportPage,
+  type Node,
+  type NodeIO,
+  type TraversedNode,
+  type WrittenGraph,
+  edgeOf,
+  exportPageOf,
+  nodeIOOf,
+  nodeOf,
+  traversedNodeOf,
+  writtenGraphOf,
+} from "../_gen/entity-graph.js";
+import { GeneratedGraph } from "../_gen/nouns/graph.js";
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
+import { InvalidArgument } from "../gen/errors.js";
+import {
+  type ExportOptions,
+  type ImportOptions,
+  type ImportedGraph,
+  nothingImported,
+  segmentMessages,
+  segments,
+  withImported,
+} from "../graphs.js";
+import { rowId } from "../ids.js";
+import { toJson, toObject } from "../json.js";
+import { choice, whole } from "../messages.js";
+import type { NodeName } from "../names.js";
+import { Rows } from "../rows.js";
+import { timeText, toTimestamp } from "../times.js";
+import type { ByteStream } from "../transfer.js";
+import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
+
+const graph = pb.EntityGraph.method;
+
+const ROLES = { user: "user", assistant: "assistant", system: "system", tool: "tool" };
+
+/** What a caller says of a new node. */
+export interface NodeInput {
+  /** What it is, e.g. "Session" or "Turn". */
+  generalTypeName: string;
+  /** Else the general type name. */
+  specificTypeName?: string;
+  /** A UUID, such as `newId()`, so that edges can name it; else the server makes one. */
+  id?: string;
+  /** Your own id of it, unique in the graph; up to 512 bytes. */
+  externalId?: string;
+  /** Else "default". */
+  graphName?: string;
+  agentBundleId?: string;
+  name?: string;
+  /** Else "Created". */
+  status?: string;
+  /** Its JSON object, up to 1 MiB. */
+  data?: object;
+  /** For imports and replays; else the server's time. */
+  createdAt?: Date | string;
+}
+
+export type Direction = "out" | "in" | "both";
+
+export const DIRECTIONS = {
+  out: pb.Direction.OUT,
+  in: pb.Direction.IN,
+  both: pb.Direction.BOTH,
+};
+
+/** What a caller says of a new edge. */
+export interface EdgeInput {
+  fromNodeId: string;
+  toNodeId: string;
+  /** "Contains", "Calls", "InResponseTo", ...: any name is allowed. */
+  edgeType: string;
+  id?: string;
+  /** Else "default"; both ends are in it. */
+  graphName?: string;
+  data?: object;
+  createdAt?: Date | string;
+}
+
+const ON_EXISTING = { fail: pb.OnExisting.FAIL, skip: pb.OnExisting.SKIP };
+
+/** What a caller says of a new message. */
+export interface MessageInput {
+  role: keyof typeof ROLES;
+  /** The text. */
+  content: string;
+  /** Write the node of the session's external id, a "Session", if there is none. Callers that do so at once get the same one. */
+  create?: boolean;
+  /** The session's graph; else that of its external id, else "default". */
+  graphName?: string;
+  /** What the message's data shall have beside role and content, for mappings of your own. */
+  data?: object;
+  /** For imports and replays: messages are read by it; else the server's time. */
+  createdAt?: Date | string;
+}
+
+/** What `appendMessage` wrote. */
+export interface AppendedMessage {
+  /** Of the message. */
+  nodeId: string;
+  /** The node that it hangs below. */
+  sessionId: string;
+  createdAt: string;
+  /** By this call. */
+  sessionCreated: boolean;
+}
+
+export interface SearchOptions extends CallOptions {
+  /** A condition tree: `{ type: "Task", "data.score": { $gte: 0.5 } }`; docs/search.md has its operators. */
+  condition?: object;
+  /** What the nodes' data contain. */
+  contains?: object;
+  /** An SQL/JSON path over the nodes' data. */
+  jsonPath?: string;
+  /** Nodes that a walk from a node reaches. */
+  connectedTo?: { nodeId: NodeName; edgeTypes?: string[]; direction?: Direction; depthMax?: number };
+  agentBundleId?: string;
+  graphName?: string;
+  includeArchived?: boolean;
+}
+
+export interface TraverseOptions extends CallOptions {
+  /** Else all. */
+  edgeTypes?: string[];
+  /** Else "out". */
+  direction?: Direction;
+  /** 1 to 100; else 3. */
+  depthMax?: number;
+  /** Either type name; a node of another type is passed through, not returned. Else all. */
+  nodeTypes?: string[];
+  includeArchived?: boolean;
+  /** Return the start nodes too, with depth 0. */
+  includeStart?: boolean;
+  /** Return the nodes' input and output too. */
+  includeIO?: boolean;
+  /** A path into the nodes' data such as "turn.index" to order by; else the time. */
+  orderPath?: string;
+  descending?: boolean;
+  /** Nodes to return; else all. */
+  limit?: number;
+  /** Begin behind this node in the order of time. */
+  after?: Pick<Node, "createdAt" | "seq">;
+  /** Nodes to visit at most. */
+  nodeBudget?: number;
+}
+
+/** An RPC is one method. */
+export class Graph extends GeneratedGraph {
+  /**
+   * Write one node and return it.
+   *
+   * @throws ExternalIdTaken Another node has the external id: `node_id` in the metadata. With `getExisting` that node is
+   *   returned instead, unchanged.
+   * @throws NodeExists The id is taken.
+   */
+  async createNode(node: NodeInput & { getExisting?: boolean } & WriteOptions): Promise<Node> {
+    const request = { node: nodeInput(node, "node"), getExisting: node.getExisting, requestId: requestId(node) };
+    return nodeOf((await this.client.call(graph.createNode, request, node)).node!);
+  }
+
+  /**
+   * Change a node's data by a JSON merge patch (RFC 7396), or replace them, and return the node.
+   *
+   * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
+   */
+  async updateNodeData(
+    node: NodeName,
+    data: object,
+    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
+  ): Promise<Node> {
+    const request = {
+      nodeId: await this.nodeId(node, options),
+      dataJson: toObject(data, "data_json"),
+      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
+      expectedVersion: expectedVersion(options),
+      requestId: requestId(options),
+    };
+    return nodeOf((await this.client.call(graph.updateNodeData, request, options)).node!);
+  }
+
+  /**
+   * Set what went into a node, what came out of it, or both: any JSON. A side that is not given stays as it is.
+   *
+   * @returns The time.
+   */
+  async setNodeIo(node: NodeName, io: { input?: unknown; output?: unknown } & CallOptions): Promise<string> {
+    const request = {
+      nodeId: await this.nodeId(node, io),
+      inputJson: io.input === undefined ? undefined : toJson(io.input, "input_json"),
+      outputJson: io.output === undefined ? undefined : toJson(io.output, "output_json"),
+    };
+    return timeText((await this.client.call(graph.setNodeIO, request, io)).modifiedAt);
+  }
+
+  async getNodeIo(node: NodeName, options: CallOptions = {}): Promise<NodeIO> {
+    const { inputJson, outputJson } = await this.client.call(graph.getNodeIO, { nodeId: await this.nodeId(node, options) }, options);
+    return nodeIOOf(create(pb.NodeIOSchema, { inputJson, outputJson }));
+  }
+
+  /**
+   * Write one edge between two nodes of its graph and return it.
+   *
+   * @throws NodeNotFound An end is missing.
+   * @throws EdgeExists There is an edge of that type between the two: `edge_id` in the metadata.
+   */
+  async createEdge(
+    edge: Omit<EdgeInput, "fromNodeId" | "toNodeId"> & { fromNodeId: NodeName; toNodeId: NodeName } & WriteOptions,
+  ): Promise<Edge> {
+    const fromNodeId = await this.nodeId(edge.fromNodeId, edge, edge.graphName);
+    const toNodeId = await this.nodeId(edge.toNodeId, edge, edge.graphName);
+    const request = { edge: edgeInput({ ...edge, fromNodeId, toNodeId }, "edge"), requestId: requestId(edge) };
+    return edgeOf((await this.client.call(graph.createEdge, request, edge)).edge!);
+  }
+
+  /** Change an edge's data by a JSON merge patch, or replace them, and return the edge. */
+  async updateEdgeData(
+    edgeId: string,
+    data: object,
+    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
+  ): Promise<Edge> {
+    const request = {
+      edgeId,
+      dataJson: toObject(data, "data_json"),
+      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
+      expectedVersion: expectedVersion(options),
+      requestId: requestId(options),
+    };
+    return edgeOf((await this.client.call(graph.updateEdgeData, request, options)).edge!);
+  }
+
+  /** Delete an edge for good, and return it as it was. */
+  async deleteEdge(edgeId: string, options: VersionOptions = {}): Promise<Edge> {
+    const request = { edgeId, expectedVersion: expectedVersion(options) };
+    return edgeOf((await this.client.call(graph.deleteEdge, request, options)).edge!);
+  }
+
+  /** The edges of a node, oldest first. */
+  listEdges(
+    node: NodeName,
+    options: { direction?: Direction; edgeTypes?: string[]; pageSize?: number } & CallOptions = {},
+  ): Rows<Edge> {
+    const { edgeTypes, pageSize } = options;
+    const direction = choice("direction", options.direction ?? "out", DIRECTIONS);
+    return this.rowsOf(node, options, async (nodeId, pageToken) => {
+      const request = { nodeId, direction, edgeTypes, pageSize, pageToken };
+      const page = await this.client.call(graph.listEdges, request, options);
+      return [page.edges.map(edgeOf), page.nextPageToken];
+    });
+  }
+
+  /**
+   * Write nodes and edges in one transaction: all of them or none, up to 2,000 rows and 4 MiB. Edges may join nodes of the same
+   * call. With `onExisting: "skip"` rows that exist are left as they are and answered as `existed`.
+   *
+   * @throws ContextKeepError Those of `graph.createNode` and `graph.createEdge`; the field names the row.
+   */
+  async write(
+    rows: { nodes?: NodeInput[]; edges?: EdgeInput[]; onExisting?: "fail" | "skip" } & WriteOptions,
+  ): Promise<WrittenGraph> {
+    const written = await this.client.call(
+      graph.writeGraph,
+      {
+        nodes: rows.nodes?.map((node, row) => nodeInput(node, `nodes[${row}]`)),
+        edges: rows.edges?.map((edge, row) => edgeInput(edge, `edges[${row}]`)),
+        onExisting: choice("onExisting", rows.onExisting ?? "fail", ON_EXISTING),
+        requestId: requestId(rows),
+      },
+      rows,
+    );
+    return writtenGraphOf(written);
+  }
+
+  /**
+   * Write a graph from newline-delimited JSON, as `graph.export` gives it, and return what was written.
+   *
+   * What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in segments of some
+   * MiB; one that failed with `Unavailable` is sent again by itself.
+   *
+   * @throws InvalidArgument A line is malformed: the violation names it.
+   * @throws NodeNotFound A line names a node that no line before it wrote.
+   */
+  async import(source: ByteStream | Uint8Array, options: ImportOptions = {}): Promise<ImportedGraph> {
+    let done = nothingImported(options.graphName);
+    let sentBytes = 0;
+    for await (const segment of segments(source instanceof Uint8Array ? [source] : source)) {
+      const header = { graphName: done.graphName, linesBefore: BigInt(done.lines) };
+      const attempts = this.client.attempts(options, undefined);
+      const answer = await attempts.run(() => {
+        const messages = segmentMessages(header, segment);
+        return this.client.connection.upload(graph.importGraph, messages, this.client.settings(options, attempts));
+      });
+      done = withImported(done, answer);
+      for (const chunk of segment) sentBytes += chunk.length;
+      options.onProgress?.(sentBytes, source instanceof Uint8Array ? source.length : undefined);
+    }
+    return done;
+  }
+
+  /**
+   * Read a whole graph out, as newline-delimited JSON: `writeFile(path, client.exportGraph())`, or another client's `graph.import`.
+   * An export that breaks off goes on where it was. It is no snapshot of rows that are written meanwhile.
+   */
+  async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array> {
+    for await (const { lines } of this.exportPages(options)) yield lines;
+  }
+
+  /**
+   * The same in pieces that say how many rows they hold, and by which token another export goes on behind them.
+   *
+   * @throws InvalidPageToken The token is malformed or of another graph.
+   */
+  async *exportPages(options: ExportOptions = {}): AsyncGenerator<ExportPage> {
+    const { graphName } = options;
+    let { resumeToken } = options;
+    let attempts = this.client.attempts(options, undefined);
+    for (;;) {
+      try {
+        for await (const page of this.client.stream(graph.exportGraph, { graphName, resumeToken }, options, false)) {
+          resumeToken = page.resumeToken;
+          attempts.succeeded();
+          attempts = this.client.attempts(options, undefined);
+          yield exportPageOf(page);
+        }
+        return;
+      } catch (error) {
+        await attempts.wait(error);
+      }
+    }
+  }
+
+  /**
+   * Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
+   *
+   * Both are there, or neither; a call that is tried again appends once. Of two calls the second of which began when the first had
+   * returned, the second message is the later one. An external id without `create` is looked up first, in a call of its own.
+   *
+   * @throws NodeNotFound There is no such session.
+   * @throws InvalidArgument The role is none, the content is empty, or the session is in another graph.
+   */
+  async appendMessage(session: NodeName, message: MessageInput & WriteOptions): Promise<AppendedMessage> {
+    const { role, content, data, createdAt, headers, timeoutMs, signal, requestId } = message;
+    choice("role", role, ROLES);
+    if (typeof content !== "string" || content === "") {
+      throw new InvalidArgument("content is no text, or empty: a history would not have it", { field: "content" });
+    }
+    const graphName = message.graphName ?? (typeof session === "string" ? undefined : session.graphName);
+    const made = message.create && typeof session !== "string" ? session : undefined;
+    const sessionId = made ? rowId(requestId, "session") : await this.nodeId(session, message, graphName);
+    const turn = {
+      id: rowId(requestId, "message"),
+      generalTypeName: "Message",
+      graphName,
+      data: { ...data, role, content },
+      createdAt,
+    };
+    const edge = { fromNodeId: sessionId, toNodeId: turn.id, edgeType: "Contains", graphName };
+    const { nodes } = await this.write({
+      nodes: made ? [{ id: sessionId, generalTypeName: "Session", graphName, externalId: made.externalId }, turn] : [turn],
+      edges: [{ id: rowId(requestId, "edge"), ...edge }],
+      onExisting: made ? "skip" : "fail",
+      ...{ headers, timeoutMs, signal, requestId },
+    });
+    const [first, last] = [nodes[0]!, nodes.at(-1)!];
+    return {
+      nodeId: last.id,
+      sessionId: made ? first.id : sessionId,
+      createdAt: last.createdAt,
+      sessionCreated: made !== undefined && !first.existed,
+    };
+  }
+
+  /** The nodes of which all that is said holds, by time or in another order. */
+  search(
+    options: SearchOptions & { orderBy?: string; descending?: boolean; pageSize?: number } = {},
+  ): Rows<Node> {
+    const { orderBy, descending, pageSize } = options;
+    const filter = nodeFilter(options);
+    return this.rowsOf(options.connectedTo?.nodeId ?? "", options, async (nodeId, pageToken) => {
+      const request = { filter: connected(filter, nodeId), orderBy, descending, pageSize, pageToken };
+      const page = await this.client.call(graph.searchNodes, request, options);
+      return [page.nodes.map(nodeOf), page.nextPageToken];
+    });
+  }
+
+  /** How many nodes `graph.search` would find. */
+  async count(options: SearchOptions = {}): Promise<number> {
+    const filter = nodeFilter(options);
+    const nodeId = await this.nodeId(options.connectedTo?.nodeId ?? "", options, options.graphName);
+    return Number((await this.client.call(graph.countNodes, { filter: connected(filter, nodeId) }, options)).count);
+  }
+
+  /**
+   * What a walk reaches from a node, or from up to 1,000: each node once, with its least depth and the edge that reached it
+   * there, in the order of time. It is one call, streamed.
+   *
+   * @throws NodeNotFound A start node is missing.
+   * @throws NodeBudgetExceeded The walk would visit too many nodes.
+   */
+  traverse(start: NodeName | string[], options: TraverseOptions = {}): Rows<TraversedNode> {
+    const request = {
+      edgeTypes: options.edgeTypes,
+      direction: choice("direction", options.direction ?? "out", DIRECTIONS),
+      depthMax: options.depthMax,
+      nodeTypes: options.nodeTypes,
+      includeArchived: options.includeArchived,
+      includeStart: options.includeStart,
+      includeIo: options.includeIO,
+      orderPath: options.orderPath,
+      descending: options.descending,
+      limit: options.limit,
+      nodeBudget: options.nodeBudget,
+      after: options.after && {
+        createdAt: toTimestamp(options.after.createdAt, "after.created_at"),
+        seq: whole("after.seq", options.after.seq),
+      },
+    };
+    return new Rows(async function* (this: Graph) {
+      const startNodeIds = Array.isArray(start) ? start : [await this.nodeId(start, options)];
+      const answers = this.client.stream(graph.traverse, { startNodeIds, ...request }, options);
+      for await (const answer of answers) yield* answer.nodes.map(traversedNodeOf);
+    }.bind(this));
+  }
+}
+
+export function nodeInput(node: NodeInput, field: string) {
+  return {
+    id: node.id,
+    externalId: node.externalId,
+    graphName: node.graphName,
+    agentBundleId: node.agentBundleId,
+    generalTypeName: node.generalTypeName,
+    specificTypeName: node.specificTypeName,
+    name: node.name,
+    status: node.status,
+    dataJson: toObject(node.data, `${field}.data_json`),
+    createdAt: toTimestamp(node.createdAt, `${field}.created_at`),
+  };
+}
+
+export function edgeInput(edge: EdgeInput, field: string) {
+  return {
+    id: edge.id,
+    graphName: edge.graphName,
+    fromNodeId: edge.fromNodeId,
+    toNodeId: edge.toNodeId,
+    edgeType: edge.edgeType,
+    dataJson: toObject(edge.data, `${field}.data_json`),
+    createdAt: toTimestamp(edge.createdAt, `${field}.created_at`),
+  };
+}
+
+
+function connected(filter: ReturnType<typeof nodeFilter>, nodeId: string) {
+  return { ...filter, connectedTo: filter.connectedTo && { ...filter.connectedTo, nodeId } };
+}
+
+function nodeFilter(options: SearchOptions) {
+  const { connectedTo } = options;
+  return {
+    graphName: options.graphName,
+    conditionJson: toObject(options.condition, "filter.condition_json"),
+    containsJson: toObject(options.contains, "filter.contains_json"),
+    jsonPath: options.jsonPath,
+    connectedTo: connectedTo && {
+      edgeTypes: connectedTo.edgeTypes,
+      depthMax: connectedTo.depthMax,
+      direction: choice("filter.connected_to.direction", connectedTo.direction ?? "out", DIRECTIONS),
+    },
+    agentBundleId: options.agentBundleId,
+    includeArchived: options.includeArchived,
+  };
+}
