@@ -1,9 +1,4 @@
-"""Both worlds of the client, and the synchronous stubs of a bundle.
-
-A bundle calls generated code on a sync channel; its tests make both with `pytest-grpc`. We use the same fixtures, with
-our own server under them: as shipped, `grpc_addr` leaks its socket, and `grpc_server` knows neither aio servers nor
-today's generated code.
-"""
+"""Both worlds of the client."""
 
 from __future__ import annotations
 
@@ -12,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread, store_keys
 from tests.clients.worlds import ASYNC, SYNC, World
@@ -38,24 +32,8 @@ async def context(world: World, shared_services: Addresses, key: str) -> AsyncIt
 
 @pytest.fixture(scope="package")
 def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
-    """Both services in a thread, shared by the tests of stubs: each makes its own nodes and records."""
+    """Both services in a thread, shared by tests that make their own nodes and records."""
     with cloned(postgres) as urls:
         store_keys(urls.admin)
         with running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=None) as addresses:
             yield addresses
-
-
-@pytest.fixture(scope="module")
-def grpc_server(stack: Addresses) -> Addresses:
-    return stack
-
-
-@pytest.fixture(scope="module")
-def grpc_stub_cls(request: pytest.FixtureRequest) -> type:
-    """The `STUB` of a module that tests one."""
-    return request.module.STUB
-
-
-@pytest.fixture(scope="module")
-def grpc_addr(stack: Addresses, grpc_stub_cls: type) -> str:
-    return stack.entity if grpc_stub_cls is EntityGraphStub else stack.context

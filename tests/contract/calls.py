@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 
@@ -21,10 +22,11 @@ from tests.rpcs import Rpc, all_rpcs
 
 RPCS = {rpc.name: rpc for rpc in all_rpcs()}
 START = datetime(2026, 1, 1, tzinfo=UTC)
-CALL_KEYS = {"as", "at_once", "keep"}
+CALL_KEYS = {"as", "at_once", "eventually", "keep"}
 ANSWER_KEYS = {"answer", "error", "fields", "metadata"}
 NODE_KEYS = {"type", "general_type", "at", "data", "archived", "io"}
 _TIME = "google.protobuf.Timestamp"
+_MASK = "google.protobuf.FieldMask"
 _SIZES = ("page_size", "limit")  # how many rows the caller of a list wants
 
 
@@ -41,6 +43,7 @@ class Call:
             raise BadCase(f"{self.rpc}: unknown keys {sorted(unknown)}")
         self.who: Any = said.get("as", {})
         self.times: int = said.get("at_once", 1)
+        self.waits: bool = said.get("eventually", False)
         self.keep: dict[str, str] = said.get("keep", {})
         self.answer: Any = said.get("answer")
         self.error: str = said.get("error", "")
@@ -134,6 +137,8 @@ def _parsable(descriptor: Any, said: Any) -> Any:
 def _value(field: Any, value: Any) -> Any:
     if field.message_type is not None and field.message_type.full_name == _TIME:
         return value.isoformat() if isinstance(value, datetime) else value
+    if field.message_type is not None and field.message_type.full_name == _MASK:
+        return FieldMask(paths=value.split(",")).ToJsonString()
     if field.message_type is not None and not field.message_type.GetOptions().map_entry:
         return _parsable(field.message_type, value)
     if field.enum_type is not None and isinstance(value, str):
@@ -211,7 +216,7 @@ def differences(found: Any, wanted: Any, at: str = "") -> list[str]:
     name = at.rsplit(".", 1)[-1].split("[")[0]
     if wanted == "any":
         return [] if found not in (None, "", [], {}, 0) else [f"{at} is empty"]
-    if name.endswith("_json") and not isinstance(wanted, str):
+    if name.endswith("_json") and not isinstance(wanted, str) and not isinstance(found, list):
         if not found:
             return [f"{at} is empty"]
         value = json.loads(found)

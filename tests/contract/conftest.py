@@ -13,12 +13,14 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import cloned
 from tests.contract.running import AnyPrincipal, Stack
+from tests.fakes.mcp_server import FakeTool, fake_mcp
 
 
 @pytest.fixture(scope="package")
 async def both(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
     """Both services, of all cases."""
-    with cloned(postgres) as urls:
+    with cloned(postgres) as urls, fake_mcp(json_response=True) as server:
+        server.tools = {"search": FakeTool()}
         blobs = tmp_path_factory.mktemp("blobs")
         async with (
             running(urls.service, blobs, callers=AnyPrincipal(), http=True) as addresses,
@@ -26,7 +28,12 @@ async def both(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFact
             grpc.aio.insecure_channel(addresses.context) as context_channel,
         ):
             channels = {"entity": entity_channel, "context": context_channel}
-            yield Stack(channels=channels, http_ports=dict(addresses.http_ports))
+            yield Stack(
+                channels=channels,
+                http_ports=dict(addresses.http_ports),
+                admin_url=urls.admin,
+                mcp_url=server.url,
+            )
 
 
 @pytest.fixture(scope="package")

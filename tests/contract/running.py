@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 import uuid
 from dataclasses import dataclass
 from typing import Any
 
 import grpc
 import httpx2
+import psycopg
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.auth import Metadata, Principal, credential
+from service_runtime.auth import OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.clients.stack import TWO_TENANTS
 from tests.connect import over_http
 from tests.contract.calls import Call, add, at_path, differences, graph_request, message_of, named, plain
 from tests.errors import raised
 
 PAGE_SIZES = (0, 1, 2)
+WAIT_S = 60  # for an answer that comes eventually
 
 
 class AnyPrincipal:
@@ -31,11 +34,26 @@ class AnyPrincipal:
         except ValueError:
             return await TWO_TENANTS.authenticate(metadata)
         lists = {name: frozenset(said.pop(name)) for name in ("scopes", "app_ids", "graph_names") if name in said}
-        return Principal(**{"subject": "somebody", **said, **lists, "tenant_id": uuid.UUID(said["tenant_id"])})
+        ids = {name: uuid.UUID(said.pop(name)) for name in ("tenant_id", "key_id") if name in said}
+        return Principal(**{"subject": "somebody", **said, **lists, **ids})
 
 
 def key_of(**principal: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(principal).encode()).decode()
+
+
+def store_key(admin_url: str, tenant_id: str) -> str:
+    """Store a key of a tenant with all scopes, as an operator would have made it, and return its id."""
+    key_id = str(uuid.uuid4())
+    with psycopg.connect(admin_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", (tenant_id, tenant_id))
+        connection.execute("INSERT INTO access.residence (tenant_id, state) VALUES (%s, 'HERE')", (tenant_id,))
+        connection.execute(
+            "INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes)"
+            " VALUES (%s, sha256(%s::bytea), left(%s, 12), %s, 'somebody', %s)",
+            (key_id, key_id, key_id, tenant_id, [*SCOPES, OPERATOR]),
+        )
+    return key_id
 
 
 @dataclass(kw_only=True)
@@ -44,6 +62,8 @@ class Stack:
 
     channels: dict[str, grpc.aio.Channel]  # by process
     http_ports: dict[str, int]
+    admin_url: str  # of their database
+    mcp_url: str  # of an MCP server with one tool
     http: httpx2.AsyncClient | None = None  # unary calls go over it
 
     async def call(self, call: Call, messages: list[Any], key: str) -> Any:
@@ -87,7 +107,9 @@ class Case:
     def __init__(self, stack: Stack, case: dict[str, Any]) -> None:
         self._stack = stack
         self._tenants = {name: str(uuid.uuid4()) for name in ("own", "other")}
+        self._key_id = ""  # of the stored key of the case's own tenant, once a call needs it
         self.letters: dict[str, Any] = {f"new{place}": str(uuid.uuid4()) for place in ("", 1, 2, 3)}
+        self.letters |= {"tenant": self._tenants["own"], "mcp_url": stack.mcp_url}
         self._case = case
 
     async def hold(self, calls: list[Call]) -> None:
@@ -110,19 +132,28 @@ class Case:
 
     async def run(self, call: Call) -> None:
         """Make a call, and fail where it does not answer what is expected."""
-        who = {"tenant": "own"} | call.who
-        key = key_of(tenant_id=self._tenants[who.pop("tenant")], **who)
-        answers = await asyncio.gather(
-            *[self._answer(call, size, key) for size in (PAGE_SIZES if call.size_field else [0]) * call.times]
-        )
+        key = self._key(**call.who)
+        sizes = (PAGE_SIZES if call.size_field else (0,)) * call.times
+        until = time.monotonic() + WAIT_S
+        while True:
+            answers = await asyncio.gather(*[self._answer(call, size, key) for size in sizes])
+            expected = {} if call.answer is None else named(call.answer, self.letters)
+            wrong = [one for answer in answers for one in differences(answer, expected)]
+            if not (call.waits and wrong and time.monotonic() < until):
+                break
+            await asyncio.sleep(0.05)
+        assert not wrong, f"{call.rpc}: {'; '.join(wrong)}"
         for answer in answers:
-            if call.answer is not None:
-                wrong = differences(answer, named(call.answer, self.letters))
-                assert not wrong, f"{call.rpc}: {'; '.join(wrong)}"
             for letter, path in call.keep.items():
                 value = at_path(answer, path)
                 assert answer is answers[0] or value == self.letters[letter], f"{letter} is not one thing"
                 self.letters[letter] = value
+
+    def _key(self, *, key: str = "", tenant: str = "own", stored: bool = False, **who: Any) -> str:
+        if stored:
+            self._key_id = self._key_id or store_key(self._stack.admin_url, self._tenants[tenant])
+            who = {"scopes": [*SCOPES, OPERATOR], "key_id": self._key_id, **who}
+        return key or key_of(tenant_id=self._tenants[tenant], **who)
 
     async def _answer(self, call: Call, size: int, key: str) -> Any:
         kind = call.rpc.request

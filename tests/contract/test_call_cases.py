@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.case_files import BadCase, cases, check
 from tests.contract.calls import RPCS, calls_of, differences, message_of
-from tests.contract.doors import by_doors
+from tests.contract.doors import OFFERS, by_doors, held
 from tests.contract.running import Case, Stack
 
 FORM: Any = {"keys": {"nodes", "edges"}, "answers": {"calls"}, "needed": {"contract"}}
 
 
-@pytest.mark.parametrize(("stack", "case"), by_doors(cases("calls", **FORM), calls_of), indirect=["stack"])
+CASES = by_doors(cases("calls", **FORM), calls_of)
+# Only a store that signs URLs answers; the files of these tests are local.
+ANSWERED_ELSEWHERE = {"CreateDownloadUrl": "tests/context_service/test_download_urls.py"}
+
+
+@pytest.mark.parametrize(("stack", "case"), CASES, indirect=["stack"])
 async def test_the_contract_holds(case: dict[str, Any], stack: Stack):
     await Case(stack, case).hold(calls_of(case))
 
 
-def test_every_rpc_of_the_graph_and_of_histories_has_a_case():
-    called = {call.rpc.name for case in cases("calls", **FORM) for call in calls_of(case.values[0]) if call.expects}
-    wanted = {rpc.name for rpc in RPCS.values() if rpc.service.endswith((".EntityGraph", ".ChatHistory"))}
-    assert wanted <= called
+@pytest.mark.parametrize("door", OFFERS)
+def test_every_rpc_answers_and_refuses_in_some_case(door: str):
+    holds = set[tuple[str, str]]().union(
+        *(held(calls_of(case), door) for by, case in (param.values for param in CASES) if by == door)
+    )
+    for rpc in RPCS.values():
+        for kind in ("answer", "refusal"):
+            if OFFERS[door](rpc) and not (kind == "answer" and rpc.name in ANSWERED_ELSEWHERE):
+                where = f"add a call of it to a file of tests/cases/calls, such as the one of {rpc.service}"
+                assert (rpc.name, kind) in holds, f"no case has an {kind} of {rpc} over {door}: {where}"
+    for name, path in ANSWERED_ELSEWHERE.items():
+        assert name in Path(path).read_text("utf-8")
 
 
 @pytest.mark.parametrize(
