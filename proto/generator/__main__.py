@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 import calls_page
@@ -38,6 +38,8 @@ CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
 CALLS_PAGE = Path("docs/calls.md")
 LIMITS_PAGE = Path("docs/limits.md")
+# Folders that hold nothing but generated files.
+FOLDERS = (python_values.GENERATED, TYPESCRIPT_VALUES)
 
 
 def main() -> None:
@@ -46,8 +48,10 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
     stale = []
+    written = set()
     for path, content in generated():
         target = ROOT / path
+        written.add(target)
         if target.exists() and target.read_text("utf-8") == content:
             continue
         stale.append(str(path))
@@ -55,8 +59,19 @@ def main() -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(content, "utf-8")
             print(f"wrote {path}")
+    for target in sorted(orphans(written)):
+        stale.append(str(target.relative_to(ROOT)))
+        if not check:
+            target.unlink()
+            print(f"removed {stale[-1]}")
     if check and stale:
         sys.exit(f"stale, run `make proto` and commit: {', '.join(stale)}")
+
+
+def orphans(written: Set[Path]) -> Set[Path]:
+    """Return the files of generated folders that nothing generates any more."""
+    files = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*.[pt][ys]")}
+    return files - written
 
 
 def generated() -> Iterator[tuple[Path, str]]:

@@ -28,9 +28,11 @@ from protos import ROOT
 from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
 
 GENERATED = Path("clients/python/contextkeep/_gen")
+NAMES = Path("clients/python/contextkeep/_value_names.py")  # in no package, so that it imports no value
+_VALUES = ROOT / "clients/python/contextkeep/values/__init__.py"
 _BASES = ROOT / "clients/python/contextkeep/values/bases.py"
-_TIME = "google.protobuf.Timestamp"
-_WIDTH = 120
+TIME = "google.protobuf.Timestamp"
+WIDTH = 120
 # A value that is unpickled imports its module first.
 _PACKAGE = '''"""Values of all protos, made by `make proto`: `contextkeep.values` has them."""
 
@@ -70,6 +72,7 @@ def files(model: Model) -> Iterator[tuple[Path, str]]:
         yield GENERATED / f"{_module(file)}.py", module
     yield GENERATED / "__init__.py", _PACKAGE
     yield GENERATED / "values.py", writer.all_values(by_file)
+    yield NAMES, _names_module(writer.names(by_file))
 
 
 class _Writer:
@@ -79,7 +82,7 @@ class _Writer:
         self._model = model
         self._bases = _names_of_bases()
         self._imports: dict[str, set[str]] = {}
-        self._enums: set[str] = set()  # that values have, of any module
+        self._enums = _enums_of_requests(model)  # and those that values have, of any module
         self._file = ""
 
     def module(self, file: str, messages: Sequence[Message]) -> str:
@@ -92,17 +95,21 @@ class _Writer:
             self._enum(enum) for enum in self._model.enums.values() if enum.file == file and enum.name in self._enums
         ]
         head = [f'"""Values of {file}, made by `make proto`."""', "", "from __future__ import annotations", ""]
-        return "\n".join([*head, *self._import_lines(), *enums, *bodies, ""])
+        return "\n".join([*head, *import_lines(self._imports), *enums, *bodies, ""])
 
-    def all_values(self, by_file: Mapping[str, Sequence[Message]]) -> str:
-        """Return the module that has all values and the names of enums."""
-        names = {
+    def names(self, by_file: Mapping[str, Sequence[Message]]) -> dict[str, list[str]]:
+        """Return the names of all values, and of the enums that they or requests have, by their modules."""
+        return {
             _module(file): sorted(
                 [VALUES[message.name].name or message.name for message in messages]
                 + [enum.name for enum in self._model.enums.values() if enum.file == file and enum.name in self._enums]
             )
             for file, messages in sorted(by_file.items())
         }
+
+    def all_values(self, by_file: Mapping[str, Sequence[Message]]) -> str:
+        """Return the module that has all values and the names of enums."""
+        names = self.names(by_file)
         lines = ['"""Values of all protos, made by `make proto`."""', ""]
         lines += [f"from contextkeep._gen.{module} import {name}" for module, each in names.items() for name in each]
         lines += ["", "__all__ = ["]
@@ -235,7 +242,7 @@ class _Writer:
                 self._import("typing", "Literal")
                 kind = f'{alias} | Literal["{unknown}"]'
             return kind, f'"{unknown}"', f'{table}.get({{}}, "{unknown}")'
-        if field.type_name == _TIME:
+        if field.type_name == TIME:
             self._import("datetime", "datetime")
             self._import("contextkeep.values.base", "time_of")
             return "datetime", "", "time_of({})"
@@ -274,24 +281,61 @@ class _Writer:
     def _import(self, module: str, *names: str) -> None:
         self._imports.setdefault(module, set()).update(names)
 
-    def _import_lines(self) -> Iterator[str]:
-        for is_ours in (False, True):
-            for module in sorted(module for module in self._imports if module.startswith("contextkeep") == is_ours):
-                line = f"from {module} import {', '.join(sorted(self._imports[module]))}"
-                if len(line) <= _WIDTH:
-                    yield line
-                else:
-                    yield from (f"from {module} import {name}" for name in sorted(self._imports[module]))
-            yield ""
-
 
 _OBJECT = "dict[str, Any]"
+
+
+def _names_module(generated: Mapping[str, Sequence[str]]) -> str:
+    """Return the module of the names of `contextkeep.values`, generated or by hand."""
+    names = {name for each in generated.values() for name in each}
+    for one in ast.parse(_VALUES.read_text("utf-8")).body:
+        if isinstance(one, ast.ImportFrom) and one.module != "contextkeep._gen.values":
+            names |= {alias.name for alias in one.names if alias.asname is None}
+    listed = "\n".join(f"        {name}," for name in sorted(names, key=str.lower))
+    return f'''"""The names of all values, made by `make proto`; importing them imports no value."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contextkeep.values import (
+{listed}
+    )
+
+__all__ = [
+{"".join(f'    "{name}",' + chr(10) for name in sorted(names))}]
+'''
+
+
+def import_lines(imports: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield the lines that import names by their modules, our own modules last."""
+    for is_ours in (False, True):
+        for module in sorted(module for module in imports if module.startswith("contextkeep") == is_ours):
+            line = f"from {module} import {', '.join(sorted(imports[module]))}"
+            if len(line) <= WIDTH:
+                yield line
+            else:
+                yield from (f"from {module} import {name}" for name in sorted(imports[module]))
+        yield ""
 
 
 def _names_of_bases() -> Mapping[str, set[str]]:
     """Return the classes of values/bases.py, and what each defines."""
     classes = [one for one in ast.parse(_BASES.read_text("utf-8")).body if isinstance(one, ast.ClassDef)]
     return {one.name: {each.name for each in one.body if isinstance(each, ast.FunctionDef)} for one in classes}
+
+
+def _enums_of_requests(model: Model) -> set[str]:
+    """Return the enums that requests have."""
+    enums, reached = set(), {rpc.request.full_name for rpc in model.rpcs}
+    todo = [*reached]
+    while todo:
+        for field in model.messages[todo.pop()].fields:
+            if field.is_enum:
+                enums.add(model.enums[field.type_name].name)
+            elif field.type_name in model.messages and field.type_name not in reached:
+                reached.add(field.type_name)
+                todo.append(field.type_name)
+    return enums
 
 
 def _used_first(messages: Sequence[Message]) -> list[Message]:
@@ -343,15 +387,15 @@ def _docstring(comment: str) -> list[str]:
     text = " ".join(comment.split()).replace("\\", "\\\\")
     if text.endswith('"'):
         text = text[:-1] + '\\"'
-    if len(text) <= _WIDTH - 10:
+    if len(text) <= WIDTH - 10:
         return [f'    """{text}"""', ""]
     summary, _, rest = text.partition(". ")
-    wrapped = textwrap.wrap(text, _WIDTH - 7)
-    if rest and len(summary) < _WIDTH - 10:
-        wrapped = [f"{summary}.", "", *textwrap.wrap(rest, _WIDTH - 4)]
+    wrapped = textwrap.wrap(text, WIDTH - 7)
+    if rest and len(summary) < WIDTH - 10:
+        wrapped = [f"{summary}.", "", *textwrap.wrap(rest, WIDTH - 4)]
     return [f'    """{wrapped[0]}', *(f"    {line}" if line else "" for line in wrapped[1:]), '    """', ""]
 
 
 def _comment(comment: str, indent: str = "    ") -> list[str]:
     text = " ".join(comment.split())
-    return [f"{indent}# {line}" for line in textwrap.wrap(text, _WIDTH - len(indent) - 2)]
+    return [f"{indent}# {line}" for line in textwrap.wrap(text, WIDTH - len(indent) - 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import runpy
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from contextkeep import values
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "proto/generator"))
 from python_table import BY_HAND, JSON_TYPES, UNKNOWN, VALUES, Entry
+
+GENERATOR = Path(__file__).resolve().parents[2] / "proto/generator"
 
 _SCALARS = {
     "str": lambda random: f"text {random.randrange(1000)}",
@@ -237,3 +240,11 @@ def test_json_is_parsed_by_the_property_of_its_name(name: str):
     for field in texts:
         if hasattr(value, field.removesuffix("_json")):
             assert getattr(value, field.removesuffix("_json")) == json.loads(getattr(message, field))
+
+
+def test_a_generated_file_without_a_source_is_found():
+    """`--check` compares the files that are generated: one of a proto that is gone would stay for good."""
+    orphans = runpy.run_path(str(GENERATOR / "__main__.py"))["orphans"]
+    gone, *others = sorted(orphans(set()))
+
+    assert orphans(set(others)) == {gone}

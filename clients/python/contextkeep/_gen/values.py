@@ -32,12 +32,15 @@ from contextkeep._gen.values_context_query import ContextProvider
 from contextkeep._gen.values_context_query import ExpandedRef
 from contextkeep._gen.values_context_query import ExplainedHit
 from contextkeep._gen.values_context_query import HitSource
+from contextkeep._gen.values_context_query import MemoryQueryMode
 from contextkeep._gen.values_context_query import ProviderPolicy
 from contextkeep._gen.values_context_query import ProviderState
 from contextkeep._gen.values_context_query import ProviderStatus
 from contextkeep._gen.values_context_query import QueriedContext
+from contextkeep._gen.values_context_query import QueryDepth
 from contextkeep._gen.values_context_query import QueryEvent
 from contextkeep._gen.values_context_query import QueryHit
+from contextkeep._gen.values_context_query import QueryMode
 from contextkeep._gen.values_context_query import QueryPolicy
 from contextkeep._gen.values_context_query import QueryScope
 from contextkeep._gen.values_context_query import SourceTest
@@ -48,6 +51,7 @@ from contextkeep._gen.values_context_windows import CompressionProfile
 from contextkeep._gen.values_context_windows import CostEstimate
 from contextkeep._gen.values_context_windows import ExplainedPack
 from contextkeep._gen.values_context_windows import FoldReceipt
+from contextkeep._gen.values_context_windows import ForkInheritance
 from contextkeep._gen.values_context_windows import ImportanceWeights
 from contextkeep._gen.values_context_windows import LearnedCount
 from contextkeep._gen.values_context_windows import LearnedProfile
@@ -136,14 +140,19 @@ from contextkeep._gen.values_working_memory import RecordAction
 from contextkeep._gen.values_working_memory import RecordActionKind
 from contextkeep._gen.values_working_memory import RecordStatus
 from contextkeep._gen.values_working_memory import SearchHit
+from contextkeep._gen.values_working_memory import SearchMode
 from contextkeep._gen.values_working_memory import Upload
+from contextkeep._gen.values_entity_graph import DataUpdate
+from contextkeep._gen.values_entity_graph import Direction
 from contextkeep._gen.values_entity_graph import Edge
 from contextkeep._gen.values_entity_graph import Envelope
 from contextkeep._gen.values_entity_graph import EnvelopeStatus
 from contextkeep._gen.values_entity_graph import EnvelopeType
 from contextkeep._gen.values_entity_graph import Node
 from contextkeep._gen.values_entity_graph import NodeIO
+from contextkeep._gen.values_entity_graph import OnExisting
 from contextkeep._gen.values_entity_graph import OwnedNodes
+from contextkeep._gen.values_entity_graph import TraverseColumn
 
 __all__ = [
     "AdministrativeCall",
@@ -177,8 +186,10 @@ __all__ = [
     "ContextState",
     "CostEstimate",
     "CreatedKey",
+    "DataUpdate",
     "Definition",
     "DefinitionState",
+    "Direction",
     "Document",
     "DocumentState",
     "DownloadUrl",
@@ -198,6 +209,7 @@ __all__ = [
     "FacetKind",
     "FacetSource",
     "FoldReceipt",
+    "ForkInheritance",
     "HistoryEvent",
     "HistoryEventKind",
     "HitSource",
@@ -222,6 +234,7 @@ __all__ = [
     "McpToolState",
     "Memory",
     "MemoryKind",
+    "MemoryQueryMode",
     "MemorySource",
     "MemoryState",
     "Merged",
@@ -229,6 +242,7 @@ __all__ = [
     "Node",
     "NodeIO",
     "NodeTrial",
+    "OnExisting",
     "Original",
     "Outcome",
     "OwedWork",
@@ -244,8 +258,10 @@ __all__ = [
     "ProviderState",
     "ProviderStatus",
     "QueriedContext",
+    "QueryDepth",
     "QueryEvent",
     "QueryHit",
+    "QueryMode",
     "QueryPolicy",
     "QueryScope",
     "Recalled",
@@ -264,6 +280,7 @@ __all__ = [
     "RolledBack",
     "RuleProblem",
     "SearchHit",
+    "SearchMode",
     "SkipReason",
     "SkippedRule",
     "SourceTest",
@@ -278,6 +295,7 @@ __all__ = [
     "TierRatios",
     "TokenPrices",
     "Tool",
+    "TraverseColumn",
     "TriedDefinition",
     "UnreadRecord",
     "Upload",

@@ -11,6 +11,14 @@ from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.bases import QueriedContextBase
 from contextkeep.values.query import ComparedProvider, ProviderSetting
 
+QueryMode = Literal[
+    "results",
+    "answer",
+]
+QUERY_MODES: dict[int, QueryMode] = {
+    1: "results",
+    2: "answer",
+}
 QueryScope = Literal[
     "auto",
     "personal",
@@ -20,6 +28,14 @@ QUERY_SCOPES: dict[int, QueryScope] = {
     1: "auto",
     2: "personal",
     3: "team",
+}
+QueryDepth = Literal[
+    "quick",
+    "deep",
+]
+QUERY_DEPTHS: dict[int, QueryDepth] = {
+    1: "quick",
+    2: "deep",
 }
 ProviderState = Literal[
     "ok",
@@ -34,6 +50,14 @@ PROVIDER_STATES: dict[int, ProviderState] = {
     3: "error",
     4: "timeout",
     5: "stale",
+}
+MemoryQueryMode = Literal[
+    "recall",
+    "reflect",
+]
+MEMORY_QUERY_MODES: dict[int, MemoryQueryMode] = {
+    1: "recall",
+    2: "reflect",
 }
 
 

@@ -15,6 +15,17 @@ from contextkeep.values.bases import CheckpointBase, CompressionProfileBase, Ori
 from contextkeep.values.conversions import tokens_by_zone
 from contextkeep.values.messages import ChatMessage
 
+# What a fork has of the window that it is forked from.
+ForkInheritance = Literal[
+    "nothing",
+    "pins",
+    "state",
+]
+FORK_INHERITANCES: dict[int, ForkInheritance] = {
+    1: "nothing",
+    2: "pins",
+    3: "state",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -10,6 +10,35 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.bases import EnvelopeBase, NodeBase
 
+# Which way edges are followed, seen from the node.
+Direction = Literal[
+    "out",
+    "in",
+    "both",
+]
+DIRECTIONS: dict[int, Direction] = {
+    1: "out",
+    2: "in",
+    3: "both",
+}
+# What WriteGraph does with a row that exists.
+OnExisting = Literal[
+    "fail",
+    "skip",
+]
+ON_EXISTINGS: dict[int, OnExisting] = {
+    1: "fail",
+    2: "skip",
+}
+# How UpdateNodeData and UpdateEdgeData change data.
+DataUpdate = Literal[
+    "merge_patch",
+    "replace",
+]
+DATA_UPDATES: dict[int, DataUpdate] = {
+    1: "merge_patch",
+    2: "replace",
+}
 # What an envelope tells.
 EnvelopeType = Literal[
     "status",
@@ -41,6 +70,53 @@ ENVELOPE_STATUSS: dict[int, EnvelopeStatus] = {
     3: "completed",
     4: "failed",
     5: "cancelled",
+}
+# What a row of a walk can hold.
+TraverseColumn = Literal[
+    "id",
+    "external_id",
+    "general_type_name",
+    "specific_type_name",
+    "name",
+    "status",
+    "data",
+    "created_at",
+    "modified_at",
+    "seq",
+    "is_archived",
+    "depth",
+    "edge_id",
+    "edge_type",
+    "from_node_id",
+    "edge_data",
+    "io",
+    "version",
+    "agent_bundle_id",
+    "edge_version",
+    "owner_user_id",
+]
+TRAVERSE_COLUMNS: dict[int, TraverseColumn] = {
+    1: "id",
+    2: "external_id",
+    3: "general_type_name",
+    4: "specific_type_name",
+    5: "name",
+    6: "status",
+    7: "data",
+    8: "created_at",
+    9: "modified_at",
+    10: "seq",
+    11: "is_archived",
+    12: "depth",
+    13: "edge_id",
+    14: "edge_type",
+    15: "from_node_id",
+    16: "edge_data",
+    17: "io",
+    18: "version",
+    19: "agent_bundle_id",
+    20: "edge_version",
+    21: "owner_user_id",
 }
 
 

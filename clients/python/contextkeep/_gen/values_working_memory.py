@@ -34,6 +34,17 @@ INDEX_STATES: dict[int, IndexState] = {
     3: "indexed",
     4: "failed",
 }
+# What records are found by.
+SearchMode = Literal[
+    "text",
+    "vector",
+    "fused",
+]
+SEARCH_MODES: dict[int, SearchMode] = {
+    1: "text",
+    2: "vector",
+    3: "fused",
+}
 # What happened to a record.
 RecordActionKind = Literal[
     "created",

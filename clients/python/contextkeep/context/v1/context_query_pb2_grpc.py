@@ -141,8 +141,9 @@ class ContextQueryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetQueryPolicy(self, request, context):
-        """Says what would hold for a question now: of each provider whether it may be asked, is asked by default and how long it has, and where the
-        workspace is searched. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
+        """Says which providers a question may ask now, and where the workspace is searched. Of each provider it says whether it may be asked,
+        whether it is asked by default, and how long it has. QueryContext holds to the same, whoever asks. Reasons: AGENT_NOT_FOUND,
+        PERMISSION_DENIED (`subject_user_id`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

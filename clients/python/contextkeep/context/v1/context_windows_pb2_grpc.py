@@ -239,7 +239,7 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CloseWindow(self, request, context):
-        """Closes a window: it packs no more, and what it was packed of is removed, with its system prompt, tools and goal. Again is harmless.
+        """Closes a window: it packs no more. The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
 
         Reasons: WINDOW_NOT_FOUND, REQUEST_ID_REUSED.
         """
@@ -291,21 +291,21 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListProfiles(self, request, context):
-        """Lists the profiles that come with the service and the tenant's, by name, or all versions of one, the newest first. Those that were learned
-        are among the versions, to whoever may see their app. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence`
-        needs `admin`).
+        """Lists compression profiles by name, or all versions of one, the newest first. Profiles that come with the service are listed, too.
+        Those that were learned are among the versions, to whoever may see their app. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN,
+        PERMISSION_DENIED (`with_evidence` needs `admin`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetLearning(self, request, context):
-        """Freezes what windows with `learning` teach of a profile, lets them go on, or undoes it: then windows that are opened get the profile as it
-        was put, and nothing is left of what was counted. Windows that are open keep what they have. With nothing said but the profile and the app it
-        answers what is known. Needs `admin`.
+        """Freezes, resumes or undoes what windows with `learning` teach of a profile. After an undo, windows that are opened get the profile as
+        it was put, and nothing is left of the counts. Windows that are open keep what they have. With nothing said but the profile and the
+        app it answers what is known. Needs `admin`.
 
-        Reasons: INVALID_ARGUMENT (there is no such profile), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a tenant), PERMISSION_DENIED
-        (the key is bound), REQUEST_ID_REUSED.
+        Reasons: INVALID_ARGUMENT (there is no such profile), LIMIT_EXCEEDED (`learnings`: 1,000 profiles and apps of a tenant),
+        PERMISSION_DENIED (the key is bound), REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -357,12 +357,12 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PrepareFold(self, request, context):
-        """Works out a fold ahead of need, beside the calls of a model, and keeps it with the window; packs stay what they are, byte for byte. It
-        catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt, tools,
-        goal or budget, a pin and a message that was retracted make it void.
+        """Works out a fold ahead of need, next to the calls of a model, and keeps it with the window. Packs stay as they are, byte for byte. It
+        catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt,
+        tools, goal or budget, a pin and a message that was retracted make it void.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the window has another epoch
-        than `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the window has another
+        epoch than `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -401,15 +401,15 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rollback(self, request, context):
-        """Makes the window what it was at a checkpoint: the next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
+        """Takes a window back to a checkpoint. The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
         pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
-        whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them, and
-        what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the prefix
-        breaks, with a receipt ("rolled_back").
+        whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them,
+        and what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the
+        prefix breaks, with a receipt ("rolled_back").
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: none of this number, or no longer), LOG_MOVED (ABORTED: the log has
-        messages behind `expected_last_seq`, which nobody should lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`: a window leaves out
-        up to 1,000 separate rows of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: none of this number, or no longer), LOG_MOVED (ABORTED:
+        the log has messages behind `expected_last_seq`, which nobody should lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`:
+        a window leaves out up to 1,000 separate rows of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -446,13 +446,14 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MergeWindow(self, request, context):
-        """Brings back what came of a fork: one message in the log that it was forked from, as the result of a tool, with what its assistant said last,
-        and behind that what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0", that Expand of any window there
-        answers with the original. It is cut to `tokens_max`. No statement of it holds by itself where it came back: what was said in a fork makes no rule
-        there. The fork is closed with that, context and window, and its keys end. A fork is merged once: again is the same message.
+        """Merges a fork: writes its result as one message to the log that it was forked from. The message is the result of a tool: what the
+        fork's assistant said last, then what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0",
+        that Expand of any window there answers with the original. It is cut to `tokens_max`. No statement of it holds by itself where it
+        came back: what was said in a fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is
+        merged once: again is the same message.
 
-        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (the window is none that ForkWindow opened), PERMISSION_DENIED (the key does not reach what it was
-        forked from), WINDOW_CLOSED, CONTEXT_CLOSED (of what it was forked from), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (the window is none that ForkWindow opened), PERMISSION_DENIED (the key does not reach
+        what it was forked from), WINDOW_CLOSED, CONTEXT_CLOSED (of what it was forked from), REQUEST_ID_REUSED, ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -467,7 +468,7 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchWindow(self, request, context):
-        """Finds passages of the window's log, the best first, and says which step each is of and whether the last pack shows it. Reasons as
+        """Finds passages of the window's log, the best first. It says which step each is of, and whether the last pack shows it. Reasons as
         SearchContext, and WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -515,16 +516,17 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EstimateCost(self, request, context):
-        """Says what the next packs cost, with folds as they come, as a vendor's cache has it that stays warm; beside that, what a window would cost
-        that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        """Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm. For comparison it says what a
+        window would cost that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND,
+        INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WindowStats(self, request, context):
-        """Answers a window in numbers: what it shows of its log, how often its prefix broke, what its packs had in common, and what was billed. Reasons:
-        WINDOW_NOT_FOUND.
+        """Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill. It says how much its packs
+        had in common, too. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

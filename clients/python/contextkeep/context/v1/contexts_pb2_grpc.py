@@ -208,13 +208,15 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Recall(self, request, context):
-        """Finds what of a context's past matters to a text, within a budget of tokens: by words, with what stands beside them, authors and dates,
-        and, where the service has an embedder, by what is meant. An embedder that fails, or takes too long, leaves words; `by_meaning` says so.
+        """Finds the passages of a context that matter to a text, within a budget of tokens. It looks at words, at what stands next to them, at
+        authors and dates, and, where the service has an embedder, at meaning. An embedder that fails, or takes too long, leaves words;
+        `by_meaning` says so.
 
-        Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation with
-        its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
+        Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation
+        with its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
 
-        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown `profile`), LIMIT_EXCEEDED.
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown `profile`),
+        LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -298,14 +300,14 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SyncHistory(self, request, context):
-        """Fills a context from a chat history of the entity graph, again and again, so that sessions which are kept there are recalled.
+        """Fills a context from a chat history of the entity graph. Call it again and again, so that sessions of the graph are recalled.
 
         The graph is read as the caller, by a mapping as of GetChatHistory, in the mapping's order. A message gets its id from its node, rule
         and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
-        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that cannot
-        be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are written in
-        batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping, fill another
-        context.
+        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that
+        cannot be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are
+        written in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping,
+        fill another context.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND, COST_EXCEEDED, UNAVAILABLE),
         INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
@@ -315,9 +317,9 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def IssueContextKey(self, request, context):
-        """Makes a short-lived key that reaches this context, those forked from it, and nothing else in either service; for an agent that shall
-        not be able to reach another whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a
-        JWT with the token, of an anonymous caller in development after an hour.
+        """Makes a short-lived key that reaches this context, its forks, and nothing else in either service. It is for an agent that must not
+        reach another context, whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a JWT
+        with the token, of an anonymous caller in development after an hour.
 
         Reasons: CONTEXT_NOT_FOUND, PERMISSION_DENIED (a scope that the caller lacks; a key of a context asks), INVALID_ARGUMENT.
         """
@@ -337,11 +339,11 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteContext(self, request, context):
-        """Deletes a context for good, with what was forked from it: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
-        `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and that nothing
-        else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
-        `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;
-        a key of a context deletes nothing.
+        """Deletes a context for good, with its forks. When this is answered, the context is CONTEXT_NOT_FOUND for everybody, its keys are
+        ended, and the id of `get_or_create` is free. Its messages, its index, its external ids, the records that were uploaded for it and
+        that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far
+        that is. Again is harmless, and answers the same receipt. A context that is past its `expires_at` is removed by itself in the same
+        way, and has a receipt, too. A credential with `admin` deletes what is any user's; a key of a context deletes nothing.
 
         Reasons: CONTEXT_NOT_FOUND, REQUEST_ID_REUSED.
         """

@@ -49,9 +49,9 @@ class ObservingServicer:
     """
 
     def GetRecentCalls(self, request, context):
-        """Answers the calls of the caller's tenant to this process, minute by minute, of the last hour: how many, what came of them, and how long they
-        took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with the process. Nothing of another tenant
-        is in it, and no name.
+        """Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
+        ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
+        the process. Nothing of another tenant is in it, and no name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

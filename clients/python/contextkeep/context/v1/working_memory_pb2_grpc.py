@@ -193,17 +193,17 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMManifest(self, request, context):
-        """What working memory there is below a root node: the entities that have records, the root first and then in the order of the
-        walk (`created_at`, then the order of writing), each with where it hangs and with its records by memory type, counted and added
-        up. An entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its
-        own records: records may be written before their node.
+        """Lists the entities below a root node that have records, with these records by memory type. The root comes first, the others in the
+        order of the walk (`created_at`, then the order of writing), each with its place in the graph. Records are counted and added up. An
+        entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its own
+        records: records may be written before their node.
 
         One walk and one query a page, whatever the number of entities. Entities without records that pass the filters are left out, and so
-        are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the records
-        of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
+        are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the
+        records of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
 
-        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
-        has records of more than 1,000 memory types), UNAVAILABLE.
+        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk
+        visits: 100,000), ANSWER_TOO_LARGE (an entity has records of more than 1,000 memory types), UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -34,7 +34,7 @@ export interface AgentFields {
 /** The calls of `agents` that are one method each. */
 export class Agents extends Noun<AppClient> {
   /**
-   * Writes an agent as it is said, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
+   * Writes an agent as it is given, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
    *
    * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (`agents`: 10,000 of a tenant), PermissionDenied (the scope; the key is
    * bound), RequestIdReused.

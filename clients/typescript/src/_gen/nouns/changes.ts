@@ -7,12 +7,12 @@ import { NodeNoun } from "../../entity/names.js";
 /** The calls of `changes` that are one method each. */
 export class GeneratedChanges extends NodeNoun {
   /**
-   * Keeps the tenant's changes from now on, for changes.list, and answers the place from which to read them: whoever reads
-   * all that it wants after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the
-   * place that is reached by then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+   * Keeps the tenant's changes from now on, for changes.list, and answers the place to read them from. A caller that reads everything
+   * after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the place that is reached by
+   * then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
    *
-   * Throws PermissionDenied (the key is bound, and changes are not kept yet), ChangesHeldUp (a transaction that began
-   * before, of any tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
+   * Throws PermissionDenied (the key is bound, and changes are not kept yet), ChangesHeldUp (a transaction that began before, of any
+   * tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
    */
   async start(options: CallOptions = {}): Promise<string> {
     const request = {};

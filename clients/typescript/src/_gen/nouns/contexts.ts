@@ -130,9 +130,9 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Makes a short-lived key that reaches this context, those forked from it, and nothing else in either service; for an agent that shall
-   * not be able to reach another whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a
-   * JWT with the token, of an anonymous caller in development after an hour.
+   * Makes a short-lived key that reaches this context, its forks, and nothing else in either service. It is for an agent that must not
+   * reach another context, whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a JWT
+   * with the token, of an anonymous caller in development after an hour.
    *
    * Throws ContextNotFound, PermissionDenied (a scope that the caller lacks; a key of a context asks), InvalidArgument.
    *
@@ -154,11 +154,11 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a context for good, with what was forked from it: when this is answered it is ContextNotFound for everybody, its keys are ended, and the id of
-   * `getOrCreate` is free. Its messages, its index, its external ids, the records that were uploaded for it and that nothing
-   * else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
-   * `expiresAt` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;
-   * a key of a context deletes nothing.
+   * Deletes a context for good, with its forks. When this is answered, the context is ContextNotFound for everybody, its keys are
+   * ended, and the id of `getOrCreate` is free. Its messages, its index, its external ids, the records that were uploaded for it and
+   * that nothing else refers to, and the answers that repeated calls would get are removed after that, in steps; the receipt says how far
+   * that is. Again is harmless, and answers the same receipt. A context that is past its `expiresAt` is removed by itself in the same
+   * way, and has a receipt, too. A credential with `admin` deletes what is any user's; a key of a context deletes nothing.
    *
    * Throws ContextNotFound, RequestIdReused.
    *

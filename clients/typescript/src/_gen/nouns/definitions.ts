@@ -13,9 +13,9 @@ import { type Definition, definitionOf } from "../definitions.js";
 /** The calls of `definitions` that are one method each. */
 export class GeneratedDefinitions extends Noun<AppClient> {
   /**
-   * Has pages compiled by a version of a definition, from the next compile on; the version that was approved before is retired. Pages of that
-   * one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first
-   * approval on, that keeps what changes in the tenant's graphs (changes.start).
+   * Approves a version of a definition: pages are compiled by it from the next compile on. The version that was approved before is
+   * retired. Pages of that one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity
+   * Service too: from the first approval on, that keeps what changes in the tenant's graphs (changes.start).
    *
    * Throws DefinitionNotFound, InvalidArgument, PermissionDenied (the scope; the key is bound), RequestIdReused, Unavailable.
    *

@@ -8,9 +8,9 @@ import { type RecentCalls, recentCallsOf } from "../observing.js";
 /** The calls of `operations` that are one method each. */
 export class EntityOperations extends NodeNoun {
   /**
-   * Answers the calls of the caller's tenant to this process, minute by minute, of the last hour: how many, what came of them, and how long they
-   * took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with the process. Nothing of another tenant
-   * is in it, and no name.
+   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
+   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
+   * the process. Nothing of another tenant is in it, and no name.
    */
   async getRecentCalls(options: CallOptions = {}): Promise<RecentCalls> {
     const request = {};

@@ -10,8 +10,8 @@ import { type ErasurePlan, type SubjectErasure, erasurePlanOf, subjectErasureOf 
 /** The calls of `erasures` that are one method each. */
 export class Erasures extends Noun<AppClient> {
   /**
-   * Says what there is of a subject, by kind; which holds forbid to erase it; and what no erasure finds, since nothing says whose it is. It
-   * changes nothing. It counts what is there, which takes a second for some million rows.
+   * Says what there is of a subject, by kind, and which holds forbid to erase it. It also says what no erasure finds, since nothing says
+   * whose it is. It changes nothing. It counts what is there, which takes a second for some million rows.
    *
    * Throws InvalidArgument, PermissionDenied, Unavailable (the Entity Service does not answer).
    *
@@ -26,13 +26,15 @@ export class Erasures extends Noun<AppClient> {
   }
 
   /**
-   * Begins to erase a subject, and answers a receipt at once: the services go on by themselves, whichever process is killed, in steps that hold up
-   * nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records with their bytes, which
-   * have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all that any of these is found by; the answers of repeated
-   * calls. Where something of others' says who wrote it, a pseudonym takes the place of the subject, in the kept calls of administrators too. While an
-   * erasure of the subject runs, another call answers the same receipt. Stop before whoever writes for the subject: what comes behind a step stays.
+   * Begins to erase a subject, and answers a receipt at once. The services go on by themselves, whichever process is killed, in steps
+   * that hold up nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records
+   * with their bytes, which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all
+   * that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it, a pseudonym takes the
+   * place of the subject, in the kept calls of administrators too. While an erasure of the subject runs, another call answers the same
+   * receipt. Stop before whoever writes for the subject: what comes behind a step stays.
    *
-   * If the Entity Service does not answer, the erasure is begun all the same, and the call is Unavailable: call again, and it is begun there, too.
+   * If the Entity Service does not answer, the erasure is begun all the same, and the call is Unavailable: call again, and it is begun
+   * there, too.
    *
    * Throws LegalHold (FailedPrecondition, with `hold_ids`), InvalidArgument, PermissionDenied, RequestIdReused, Unavailable.
    *

@@ -115,8 +115,8 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Puts a node back to before its run, so that it can run again: its status is "Created", its output is gone, its
-   * timeline is empty. Data, input, edges and embeddings stay. A node that is so already is answered unchanged.
+   * Resets a node so that it can run again: its status is "Created", and its output and timeline are gone. Data, input, edges and
+   * embeddings stay. A node that is so already is answered unchanged.
    *
    * Throws NodeNotFound, VersionConflict.
    */
@@ -130,9 +130,8 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Deletes a node for good, with all that hangs on it: its edges in both directions, its input and output, its
-   * timeline, its embeddings. The nodes at the other ends stay. Working memory of the node stays, too: records belong to
-   * the Context Service. To hide a node instead, use graph.archiveNode. Needs the scope `admin`.
+   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay. Working memory of
+   * the node stays, too: records belong to the Context Service. To hide a node instead, use graph.archiveNode. Needs the scope `admin`.
    *
    * Throws NodeNotFound (a repeat, too: nothing is left), VersionConflict, PermissionDenied.
    */
@@ -146,11 +145,11 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Begins to erase what a user owns: every node whose `ownerUserId` it is, with all that hangs on each as graph.deleteNode takes it, the answers of
-   * repeated calls for that user, and the user's keys; a pseudonym takes the user's place where others' nodes and envelopes say who wrote
-   * them. Answers at once, and goes on by itself in steps, whichever process is killed. Again with the same id is harmless, and answers how
-   * far it is. Of what is gone, changes.list then says no types any more. The Context Service calls it for its Erase, which is the one to call.
-   * Needs the scope `admin`, of a key without bounds.
+   * Begins to erase the nodes that a user owns, and answers how far it is. It erases every node whose `ownerUserId` it is, with all
+   * that graph.deleteNode takes with each, the answers of repeated calls for that user, and the user's keys. A pseudonym takes the user's place
+   * where other users' nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
+   * killed. Again with the same id is harmless, and answers how far it is. Of what is gone, changes.list then says no types any more. The
+   * Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
    *
    * Throws InvalidArgument, PermissionDenied.
    *

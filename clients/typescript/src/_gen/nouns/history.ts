@@ -11,12 +11,12 @@ import { type HistoryEvent, historyEventOf } from "../chat-history.js";
 /** The calls of `history` that are one method each. */
 export class GeneratedHistory extends Noun<AppClient> {
   /**
-   * Answers all that happened to an entity, by time: its node, its status and the rest of its timeline, its edges in both
-   * directions, and the logs of its working memory records, those of purged records too.
+   * Lists all that happened to an entity, by time. This is the history of its node, its status and the rest of its timeline, its edges in
+   * both directions, and its working memory records, purged ones too.
    *
-   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted
-   * is gone from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there
-   * ever was a record of it.
+   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted is gone
+   * from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there ever was a
+   * record of it.
    *
    * Throws NodeNotFound, InvalidPageToken.
    *

@@ -11,11 +11,12 @@ import { type Hold, holdOf } from "../erasures.js";
 /** The calls of `holds` that are one method each. */
 export class Holds extends Noun<AppClient> {
   /**
-   * Forbids to erase a subject, or a context and those below it: Erase and contexts.delete are refused with LegalHold, what is past its `expiresAt` stays, and an
-   * erasure that is under way stops where it is. It forbids nothing else: contexts.retractMessages, records that are purged, memories that are deleted. Holds of one thing add
-   * up: each is released by itself. 1,000 a tenant.
+   * Forbids to erase a subject, or a context and those below it. Erase and contexts.delete are refused with LegalHold, what is past its
+   * `expiresAt` stays, and an erasure that is under way stops where it is. It forbids nothing else: contexts.retractMessages, records that are
+   * purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
    *
-   * Throws ContextNotFound, InvalidArgument (neither or both are named; no reason), LimitExceeded, PermissionDenied, RequestIdReused.
+   * Throws ContextNotFound, InvalidArgument (neither or both are named; no reason), LimitExceeded, PermissionDenied,
+   * RequestIdReused.
    *
    * @param reason For people: 1 to 1,000 characters.
    * @param options.subject One of these two.

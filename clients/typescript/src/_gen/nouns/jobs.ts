@@ -11,8 +11,8 @@ import { type Job, jobOf } from "../administration.js";
 /** The calls of `jobs` that are one method each. */
 export class Jobs extends Noun<AppClient> {
   /**
-   * Starts a job, and answers at once: the process that took the call does it, one of a kind at a time, and says once a second how far it is. A job whose
-   * process ends is LOST, and started again by hand: what is done is done.
+   * Starts a job, and answers at once. The process that took the call does it, one of a kind at a time, and reports once a second how far
+   * it is. A job whose process ends is LOST, and started again by hand: what is done is done.
    *
    * Throws JobRunning (FailedPrecondition, with its `jobId`), PermissionDenied, InvalidArgument.
    *

@@ -10,7 +10,8 @@ import { type Mapping, mappingOf } from "../chat-history.js";
 /** The calls of `mappings` that are one method each. */
 export class GeneratedMappings extends Noun<AppClient> {
   /**
-   * Lists the mappings that the caller sees, by app and name, then those of the service's files and the built-in ones. Throws InvalidPageToken.
+   * Lists the mappings that the caller sees, by app and name. Those of the service's files and the built-in ones come last. Reasons:
+   * InvalidPageToken.
    *
    * @param options.appId Empty: every app that the caller sees, and the shared scope.
    * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.

@@ -42,8 +42,8 @@ export interface McpApproval {
 /** The calls of `mcpServers` that are one method each. */
 export class McpServers extends Noun<AppClient> {
   /**
-   * MCP servers, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
-   * them, and a key without bounds, as all that writes.
+   * Writes an MCP server as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
+   * them, and a key without bounds, as all that write.
    *
    * Throws AddressRefused (FailedPrecondition; which addresses a name stands for is looked at whenever it is connected to),
    * SecretsKeyMissing (FailedPrecondition), LimitExceeded, PermissionDenied, RequestIdReused.
@@ -144,7 +144,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Takes an approval away, and all that was said with it: it is asked by default again only if a new approval says so.
+   * Takes the approval of a tool away, and all that was said with it. It is asked by default again only if a new approval says so.
    *
    * Throws McpToolNotFound, PermissionDenied, RequestIdReused.
    */

@@ -21,9 +21,10 @@ import { type RecentCalls, recentCallsOf } from "../observing.js";
 /** The calls of `operations` that are one method each. */
 export class GeneratedOperations extends Noun<AppClient> {
   /**
-   * Lists the calls of both services that need the scope `admin` and changed something, or tried to: who, what, from where, and what came of it,
-   * the newest first. They are kept for 400 days. No content and no key is in them. A caller that is bound sees those of callers that are
-   * bound to the same. The log has a line for each, too, and for every other call that writes.
+   * Lists the calls of administrators, the newest first: who, what, from where, and what came of it. These are the calls of both services
+   * that need the scope `admin` and changed something, or tried to. They are kept for 400 days. No content and no key is in them. A
+   * caller that is bound sees those of callers that are bound to the same. The log has a line for each, too, and for every other call
+   * that writes.
    *
    * Throws InvalidArgument, InvalidPageToken.
    *
@@ -44,7 +45,10 @@ export class GeneratedOperations extends Noun<AppClient> {
     );
   }
 
-  /** Answers what the tenant stores, and what it may store; of the limits those that hold, whether they are its own or the settings'. */
+  /**
+   * Answers how much the tenant stores, and how much it may store. Of the limits it answers those that hold, whether they are the
+   * tenant's own or the settings'.
+   */
   async getUsage(options: CallOptions = {}): Promise<Usage> {
     const request = {};
     const answer = await this.client.call(administrationPb.Administration.method.getUsage, request, options);
@@ -70,8 +74,8 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lists what is owed behind calls, by kind and database, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
-   * said where it belongs, such as `textError` of a record.
+   * Lists the work that waits in the background, by kind and database, of all tenants together. It makes vectors, reads files, and
+   * removes bytes and contexts. What failed for good is said where it belongs, such as `textError` of a record.
    */
   async listBackgroundWork(options: CallOptions = {}): Promise<BackgroundWork[]> {
     const request = {};
@@ -80,7 +84,8 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 of each database at most. Again is harmless.
+   * Retries the failed work of a kind now, up to 10,000 of each database. Otherwise each retry waits longer than the one before. Again is
+   * harmless.
    *
    * Throws PermissionDenied, InvalidArgument.
    */
@@ -93,9 +98,9 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Answers the calls of the caller's tenant to this process, minute by minute, of the last hour: how many, what came of them, and how long they
-   * took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with the process. Nothing of another tenant
-   * is in it, and no name.
+   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
+   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
+   * the process. Nothing of another tenant is in it, and no name.
    */
   async getRecentCalls(options: CallOptions = {}): Promise<RecentCalls> {
     const request = {};

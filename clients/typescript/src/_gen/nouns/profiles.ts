@@ -32,9 +32,9 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Lists the profiles that come with the service and the tenant's, by name, or all versions of one, the newest first. Those that were learned
-   * are among the versions, to whoever may see their app. Throws InvalidArgument, InvalidPageToken, PermissionDenied (`withEvidence`
-   * needs `admin`).
+   * Lists compression profiles by name, or all versions of one, the newest first. Profiles that come with the service are listed, too.
+   * Those that were learned are among the versions, to whoever may see their app. Throws InvalidArgument, InvalidPageToken,
+   * PermissionDenied (`withEvidence` needs `admin`).
    *
    * @param options.name Empty: all, each as it was put last. Else of this one all versions.
    * @param options.withText With `text`; a page has up to 10 then.
@@ -58,12 +58,12 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Freezes what windows with `learning` teach of a profile, lets them go on, or undoes it: then windows that are opened get the profile as it
-   * was put, and nothing is left of what was counted. Windows that are open keep what they have. With nothing said but the profile and the app it
-   * answers what is known. Needs `admin`.
+   * Freezes, resumes or undoes what windows with `learning` teach of a profile. After an undo, windows that are opened get the profile as
+   * it was put, and nothing is left of the counts. Windows that are open keep what they have. With nothing said but the profile and the
+   * app it answers what is known. Needs `admin`.
    *
-   * Throws InvalidArgument (there is no such profile), LimitExceeded (`learnings`: 1,000 profiles and apps of a tenant), PermissionDenied
-   * (the key is bound), RequestIdReused.
+   * Throws InvalidArgument (there is no such profile), LimitExceeded (`learnings`: 1,000 profiles and apps of a tenant),
+   * PermissionDenied (the key is bound), RequestIdReused.
    *
    * @param profile "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3".
    * @param options.appId Of whose windows; empty: of those of no app.

@@ -23,8 +23,9 @@ export class GeneratedQuery extends Noun<AppClient> {
   }
 
   /**
-   * Says what would hold for a question now: of each provider whether it may be asked, is asked by default and how long it has, and where the
-   * workspace is searched. query.ask holds to the same, whoever asks. Throws AgentNotFound, PermissionDenied (`subjectUserId`).
+   * Says which providers a question may ask now, and where the workspace is searched. Of each provider it says whether it may be asked,
+   * whether it is asked by default, and how long it has. query.ask holds to the same, whoever asks. Throws AgentNotFound,
+   * PermissionDenied (`subjectUserId`).
    *
    * @param options.agentId As of query.ask.
    */

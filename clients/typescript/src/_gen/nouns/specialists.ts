@@ -32,8 +32,8 @@ export interface SpecialistFields {
 /** The calls of `specialists` that are one method each. */
 export class Specialists extends Noun<AppClient> {
   /**
-   * Specialists, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
-   * them, and a key without bounds, as all that writes.
+   * Writes a specialist as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
+   * them, and a key without bounds, as all that write.
    *
    * A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
    * model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no

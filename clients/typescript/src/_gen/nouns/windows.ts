@@ -44,7 +44,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Closes a window: it packs no more, and what it was packed of is removed, with its system prompt, tools and goal. Again is harmless.
+   * Closes a window: it packs no more. The data of its packs are removed, with its system prompt, tools and goal. Again is harmless.
    *
    * Throws WindowNotFound, RequestIdReused.
    */
@@ -73,12 +73,12 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Works out a fold ahead of need, beside the calls of a model, and keeps it with the window; packs stay what they are, byte for byte. It
-   * catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt, tools,
-   * goal or budget, a pin and a message that was retracted make it void.
+   * Works out a fold ahead of need, next to the calls of a model, and keeps it with the window. Packs stay as they are, byte for byte. It
+   * catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt,
+   * tools, goal or budget, a pin and a message that was retracted make it void.
    *
-   * Throws WindowNotFound, WindowClosed, FoldNoProgress (there is nothing to fold), FoldStale (Aborted: the window has another epoch
-   * than `expectedEpoch`; metadata `epoch`), Aborted, WindowBehind.
+   * Throws WindowNotFound, WindowClosed, FoldNoProgress (there is nothing to fold), FoldStale (Aborted: the window has another
+   * epoch than `expectedEpoch`; metadata `epoch`), Aborted, WindowBehind.
    *
    * @param options.expectedEpoch Of the pack that it is for, as Pack answered it. Unset: any.
    */
@@ -157,15 +157,15 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Makes the window what it was at a checkpoint: the next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
+   * Takes a window back to a checkpoint. The next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
    * pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
-   * whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them, and
-   * what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the prefix
-   * breaks, with a receipt ("rolled_back").
+   * whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them,
+   * and what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the
+   * prefix breaks, with a receipt ("rolled_back").
    *
-   * Throws WindowNotFound, WindowClosed, CheckpointNotFound (NotFound: none of this number, or no longer), LogMoved (Aborted: the log has
-   * messages behind `expectedLastSeq`, which nobody should lose unseen; metadata `lastSeq`), LimitExceeded (`rollbacks`: a window leaves out
-   * up to 1,000 separate rows of messages), InvalidArgument, RequestIdReused.
+   * Throws WindowNotFound, WindowClosed, CheckpointNotFound (NotFound: none of this number, or no longer), LogMoved (Aborted:
+   * the log has messages behind `expectedLastSeq`, which nobody should lose unseen; metadata `lastSeq`), LimitExceeded (`rollbacks`:
+   * a window leaves out up to 1,000 separate rows of messages), InvalidArgument, RequestIdReused.
    *
    * @param checkpoint The number of the checkpoint.
    * @param expectedLastSeq The newest message of the log that the caller knows, such as `lastSeq` of the last pack, or what appending answered.
@@ -188,13 +188,14 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Brings back what came of a fork: one message in the log that it was forked from, as the result of a tool, with what its assistant said last,
-   * and behind that what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0", that Expand of any window there
-   * answers with the original. It is cut to `tokensMax`. No statement of it holds by itself where it came back: what was said in a fork makes no rule
-   * there. The fork is closed with that, context and window, and its keys end. A fork is merged once: again is the same message.
+   * Merges a fork: writes its result as one message to the log that it was forked from. The message is the result of a tool: what the
+   * fork's assistant said last, then what it decided, set, changed and found broken, by its state. Each has a ref, such as "f3:m57/0",
+   * that Expand of any window there answers with the original. It is cut to `tokensMax`. No statement of it holds by itself where it
+   * came back: what was said in a fork makes no rule there. The fork is closed with that, context and window, and its keys end. A fork is
+   * merged once: again is the same message.
    *
-   * Throws WindowNotFound, InvalidArgument (the window is none that windows.fork opened), PermissionDenied (the key does not reach what it was
-   * forked from), WindowClosed, ContextClosed (of what it was forked from), RequestIdReused, Aborted, WindowBehind.
+   * Throws WindowNotFound, InvalidArgument (the window is none that windows.fork opened), PermissionDenied (the key does not reach
+   * what it was forked from), WindowClosed, ContextClosed (of what it was forked from), RequestIdReused, Aborted, WindowBehind.
    *
    * @param windowId Of the fork.
    * @param options.tokensMax Of the message that comes back, by the tokenizer of the window that it was forked from. 0: 2,000. An eighth of that one's `tokenLimit` at most.
@@ -257,8 +258,9 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Says what the next packs cost, with folds as they come, as a vendor's cache has it that stays warm; beside that, what a window would cost
-   * that leaves out the older half whenever it is full. Of answers nothing is counted. Throws WindowNotFound, InvalidArgument.
+   * Estimates what the next packs cost, with their folds, as a vendor's cache bills them that stays warm. For comparison it says what a
+   * window would cost that leaves out the older half whenever it is full. Of answers nothing is counted. Throws WindowNotFound,
+   * InvalidArgument.
    *
    * @param options.steps How many steps are ahead, up to 100,000, with a pack behind each.
    * @param options.stepTokens Of one, as they are counted, up to 10,000,000. 0: like the last ones.
@@ -278,8 +280,8 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Answers a window in numbers: what it shows of its log, how often its prefix broke, what its packs had in common, and what was billed. Reasons:
-   * WindowNotFound.
+   * Answers the numbers of a window: how much of its log it shows, how often its prefix broke, and its bill. It says how much its packs
+   * had in common, too. Throws WindowNotFound.
    */
   async stats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {
     const request = {

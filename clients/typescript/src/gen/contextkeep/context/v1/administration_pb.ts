@@ -1257,9 +1257,10 @@ export const Administration: GenService<{
     output: typeof RevokeKeyResponseSchema;
   },
   /**
-   * Lists the calls of both services that need the scope `admin` and changed something, or tried to: who, what, from where, and what came of it,
-   * the newest first. They are kept for 400 days. No content and no key is in them. A caller that is bound sees those of callers that are
-   * bound to the same. The log has a line for each, too, and for every other call that writes.
+   * Lists the calls of administrators, the newest first: who, what, from where, and what came of it. These are the calls of both services
+   * that need the scope `admin` and changed something, or tried to. They are kept for 400 days. No content and no key is in them. A
+   * caller that is bound sees those of callers that are bound to the same. The log has a line for each, too, and for every other call
+   * that writes.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
@@ -1271,7 +1272,8 @@ export const Administration: GenService<{
     output: typeof ListAdministrativeCallsResponseSchema;
   },
   /**
-   * Answers what the tenant stores, and what it may store; of the limits those that hold, whether they are its own or the settings'.
+   * Answers how much the tenant stores, and how much it may store. Of the limits it answers those that hold, whether they are the
+   * tenant's own or the settings'.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetUsage
    */
@@ -1307,8 +1309,8 @@ export const Administration: GenService<{
     output: typeof SetTenantLimitsResponseSchema;
   },
   /**
-   * Lists what is owed behind calls, by kind and database, of all tenants together: vectors to make, files to read, bytes and contexts to remove. What failed for good is
-   * said where it belongs, such as `text_error` of a record.
+   * Lists the work that waits in the background, by kind and database, of all tenants together. It makes vectors, reads files, and
+   * removes bytes and contexts. What failed for good is said where it belongs, such as `text_error` of a record.
    *
    * @generated from rpc contextkeep.context.v1.Administration.ListBackgroundWork
    */
@@ -1318,7 +1320,8 @@ export const Administration: GenService<{
     output: typeof ListBackgroundWorkResponseSchema;
   },
   /**
-   * Lets what has failed of a kind, and waits for longer each time, be tried again now; 10,000 of each database at most. Again is harmless.
+   * Retries the failed work of a kind now, up to 10,000 of each database. Otherwise each retry waits longer than the one before. Again is
+   * harmless.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
    *
@@ -1330,8 +1333,8 @@ export const Administration: GenService<{
     output: typeof RetryBackgroundWorkResponseSchema;
   },
   /**
-   * Starts a job, and answers at once: the process that took the call does it, one of a kind at a time, and says once a second how far it is. A job whose
-   * process ends is LOST, and started again by hand: what is done is done.
+   * Starts a job, and answers at once. The process that took the call does it, one of a kind at a time, and reports once a second how far
+   * it is. A job whose process ends is LOST, and started again by hand: what is done is done.
    *
    * Reasons: JOB_RUNNING (FAILED_PRECONDITION, with its `job_id`), PERMISSION_DENIED, INVALID_ARGUMENT.
    *

@@ -1659,15 +1659,15 @@ export const ChatHistory: GenService<{
     output: typeof StreamChatHistoryResponseSchema;
   },
   /**
-   * Answers the nodes that a mapping reads, in its order, each with the messages that it gives, and for each of the other rules
-   * why it gives none: what GetChatHistory leaves out, and where the rest is from.
+   * Lists the nodes that a mapping reads, in its order, each with the messages that it gives. For each other rule it says why the rule
+   * gives none: what GetChatHistory leaves out, and where the rest is from.
    *
-   * In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each page. Nodes
-   * behind the last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or
-   * its archive excludes is not read, and so not answered.
+   * In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each page. Nodes behind the
+   * last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or its archive excludes
+   * is not read, and so not answered.
    *
-   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`),
-   * ANSWER_TOO_LARGE (one node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
+   * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`), ANSWER_TOO_LARGE (one
+   * node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.AssembleContext
    */
@@ -1677,12 +1677,12 @@ export const ChatHistory: GenService<{
     output: typeof AssembleContextResponseSchema;
   },
   /**
-   * Answers all that happened to an entity, by time: its node, its status and the rest of its timeline, its edges in both
-   * directions, and the logs of its working memory records, those of purged records too.
+   * Lists all that happened to an entity, by time. This is the history of its node, its status and the rest of its timeline, its edges in
+   * both directions, and its working memory records, purged ones too.
    *
-   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted
-   * is gone from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there
-   * ever was a record of it.
+   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted is gone
+   * from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there ever was a
+   * record of it.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
@@ -1724,7 +1724,8 @@ export const ChatHistory: GenService<{
     output: typeof GetMappingResponseSchema;
   },
   /**
-   * Lists the mappings that the caller sees, by app and name, then those of the service's files and the built-in ones. Reasons: INVALID_PAGE_TOKEN.
+   * Lists the mappings that the caller sees, by app and name. Those of the service's files and the built-in ones come last. Reasons:
+   * INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.ListMappings
    */
@@ -1734,16 +1735,16 @@ export const ChatHistory: GenService<{
     output: typeof ListMappingsResponseSchema;
   },
   /**
-   * Tries rules out that are not registered: on what is below a node, or on nodes in the request, which need not exist. Answers
-   * for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
+   * Tries rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request need not exist.
+   * Answers for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
    *
-   * Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have
-   * another, its value is among the evaluations.
+   * Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have another,
+   * its value is among the evaluations.
    *
    * The rules are compiled as by RegisterMapping, within its limits; a call that is cancelled stops it.
    *
-   * Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND,
-   * INVALID_PAGE_TOKEN, COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
+   * Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND, INVALID_PAGE_TOKEN,
+   * COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.TestMapping
    */

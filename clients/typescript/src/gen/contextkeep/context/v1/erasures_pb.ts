@@ -429,8 +429,8 @@ export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE_
  */
 export const Erasures: GenService<{
   /**
-   * Says what there is of a subject, by kind; which holds forbid to erase it; and what no erasure finds, since nothing says whose it is. It
-   * changes nothing. It counts what is there, which takes a second for some million rows.
+   * Says what there is of a subject, by kind, and which holds forbid to erase it. It also says what no erasure finds, since nothing says
+   * whose it is. It changes nothing. It counts what is there, which takes a second for some million rows.
    *
    * Reasons: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE (the Entity Service does not answer).
    *
@@ -442,13 +442,15 @@ export const Erasures: GenService<{
     output: typeof PlanErasureResponseSchema;
   },
   /**
-   * Begins to erase a subject, and answers a receipt at once: the services go on by themselves, whichever process is killed, in steps that hold up
-   * nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records with their bytes, which
-   * have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all that any of these is found by; the answers of repeated
-   * calls. Where something of others' says who wrote it, a pseudonym takes the place of the subject, in the kept calls of administrators too. While an
-   * erasure of the subject runs, another call answers the same receipt. Stop before whoever writes for the subject: what comes behind a step stays.
+   * Begins to erase a subject, and answers a receipt at once. The services go on by themselves, whichever process is killed, in steps
+   * that hold up nobody. What goes: the subject's keys; contexts with all below them; memories, wiki pages, tests of sources; records
+   * with their bytes, which have no grace; unfinished uploads; nodes with all that hangs on them; what compiled pages say of those; all
+   * that any of these is found by; the answers of repeated calls. Where something of others' says who wrote it, a pseudonym takes the
+   * place of the subject, in the kept calls of administrators too. While an erasure of the subject runs, another call answers the same
+   * receipt. Stop before whoever writes for the subject: what comes behind a step stays.
    *
-   * If the Entity Service does not answer, the erasure is begun all the same, and the call is UNAVAILABLE: call again, and it is begun there, too.
+   * If the Entity Service does not answer, the erasure is begun all the same, and the call is UNAVAILABLE: call again, and it is begun
+   * there, too.
    *
    * Reasons: LEGAL_HOLD (FAILED_PRECONDITION, with `hold_ids`), INVALID_ARGUMENT, PERMISSION_DENIED, REQUEST_ID_REUSED, UNAVAILABLE.
    *
@@ -473,11 +475,12 @@ export const Erasures: GenService<{
     output: typeof GetSubjectErasureResponseSchema;
   },
   /**
-   * Forbids to erase a subject, or a context and those below it: Erase and DeleteContext are refused with LEGAL_HOLD, what is past its `expires_at` stays, and an
-   * erasure that is under way stops where it is. It forbids nothing else: RetractMessages, records that are purged, memories that are deleted. Holds of one thing add
-   * up: each is released by itself. 1,000 a tenant.
+   * Forbids to erase a subject, or a context and those below it. Erase and DeleteContext are refused with LEGAL_HOLD, what is past its
+   * `expires_at` stays, and an erasure that is under way stops where it is. It forbids nothing else: RetractMessages, records that are
+   * purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
    *
-   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (neither or both are named; no reason), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
+   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (neither or both are named; no reason), LIMIT_EXCEEDED, PERMISSION_DENIED,
+   * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.PutHold
    */

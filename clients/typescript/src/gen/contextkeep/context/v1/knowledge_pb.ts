@@ -1646,8 +1646,8 @@ export const Knowledge: GenService<{
     output: typeof RetainMemoryResponseSchema;
   },
   /**
-   * Finds memories by the words of a question, and by what is meant where the service has an embedder; the best first, each once. Superseded
-   * ones are found, too, and say so.
+   * Finds memories by the words of a question, the best first, each once. Where the service has an embedder, it finds them by meaning,
+   * too. Superseded ones are found, too, and say so.
    *
    * Reasons: INVALID_ARGUMENT (a blank query; a limit outside of 1 to 100), SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED.
    *
@@ -1659,8 +1659,8 @@ export const Knowledge: GenService<{
     output: typeof RecallMemoriesResponseSchema;
   },
   /**
-   * Says in one statement what is remembered of a question, and on which memories it rests: the best sentence of each that matters, the newest
-   * first, each said once. What is superseded is no part of the statement, and is named beside it.
+   * Says in one statement what is remembered of a question, and on which memories it rests. The statement has the best sentence of each
+   * memory that matters, the newest first, each said once. What is superseded is no part of the statement, and is named beside it.
    *
    * Reasons: those of RecallMemories.
    *
@@ -1798,7 +1798,7 @@ export const Knowledge: GenService<{
     output: typeof DeletePageResponseSchema;
   },
   /**
-   * Writes an agent as it is said, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
+   * Writes an agent as it is given, whether there was one or not. Needs the scope `admin`: what an agent may ask is nothing that it decides.
    *
    * Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (`agents`: 10,000 of a tenant), PERMISSION_DENIED (the scope; the key is
    * bound), REQUEST_ID_REUSED.
@@ -1973,8 +1973,8 @@ export const Knowledge: GenService<{
     output: typeof RemoveDocumentResponseSchema;
   },
   /**
-   * MCP servers, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
-   * them, and a key without bounds, as all that writes.
+   * Writes an MCP server as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
+   * them, and a key without bounds, as all that write.
    *
    * Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION; which addresses a name stands for is looked at whenever it is connected to),
    * SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED, PERMISSION_DENIED, REQUEST_ID_REUSED.
@@ -2045,7 +2045,7 @@ export const Knowledge: GenService<{
     output: typeof ApproveMcpToolResponseSchema;
   },
   /**
-   * Takes an approval away, and all that was said with it: it is asked by default again only if a new approval says so.
+   * Takes the approval of a tool away, and all that was said with it. It is asked by default again only if a new approval says so.
    *
    * Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
@@ -2057,8 +2057,8 @@ export const Knowledge: GenService<{
     output: typeof UnapproveMcpToolResponseSchema;
   },
   /**
-   * Specialists, up to 50 of a tenant. Writes one as it is said, whether there was one or not. Needs the scope `admin`, as all that is about
-   * them, and a key without bounds, as all that writes.
+   * Writes a specialist as it is given, whether there was one or not. A tenant has up to 50. Needs the scope `admin`, as all calls about
+   * them, and a key without bounds, as all that write.
    *
    * A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question, or, where the service has a
    * model, lets that search its folder and read in it, step by step; either way it answers passages that it read, in their own words, and sees no
@@ -2111,9 +2111,9 @@ export const Knowledge: GenService<{
     output: typeof PutDefinitionResponseSchema;
   },
   /**
-   * Has pages compiled by a version of a definition, from the next compile on; the version that was approved before is retired. Pages of that
-   * one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first
-   * approval on, that keeps what changes in the tenant's graphs (StartChanges).
+   * Approves a version of a definition: pages are compiled by it from the next compile on. The version that was approved before is
+   * retired. Pages of that one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity
+   * Service too: from the first approval on, that keeps what changes in the tenant's graphs (StartChanges).
    *
    * Reasons: DEFINITION_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED (the scope; the key is bound), REQUEST_ID_REUSED, UNAVAILABLE.
    *
@@ -2169,22 +2169,22 @@ export const Knowledge: GenService<{
     output: typeof TestDefinitionResponseSchema;
   },
   /**
-   * Compiles pages of the graph by the definitions that are approved, as the caller sees it: for each node of their types a page. Messages say
-   * how far it is; what they count is stored. Needs the scope `compile`, and `read` for the graph.
+   * Compiles pages of the graph by the definitions that are approved, as the caller sees the graph. Each node of their types has a page.
+   * Messages say how far it is; what they count is stored. Needs the scope `compile`, and `read` for the graph.
    *
-   * Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds compiles pages of its own. Who may
-   * see a facet is another matter: whoever may see all that was read for it, whoever compiled it.
+   * Pages belong to the audience that compiled them, which is the bounds of the key: a key with other bounds compiles pages of its own.
+   * Who may see a facet is another matter: whoever may see all that was read for it, whoever compiled it.
    *
-   * Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the pages that depend on that, and
-   * no others. All nodes are read of a definition that was not compiled in its approved version yet, and of all definitions where changes are
-   * not kept or are forgotten. A page goes when its node is removed, as the list of changes says it, or when it was read and has none any more.
-   * One whose node a compile of all nodes does not see stays, and says that it is out of date.
+   * Without a definition or nodes it goes on behind the last one: it reads what changed since, and compiles the pages that depend on
+   * that, and no others. All nodes are read of a definition that was not compiled in its approved version yet, and of all definitions
+   * where changes are not kept or are forgotten. A page goes when its node is removed, as the list of changes says it, or when it was
+   * read and has none any more. One whose node a compile of all nodes does not see stays, and says that it is out of date.
    *
-   * One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next goes on: nothing is half
-   * written. One whose service died keeps others out for a minute.
+   * One compile of an audience is under way at a time. One that ends early has stored what it counted, and the next goes on: nothing is
+   * half written. One whose service died keeps others out for a minute.
    *
-   * Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also: it is not approved), COMPILE_UNDER_WAY (ABORTED; also: this one stood still for a
-   * minute, and another one began), LIMIT_EXCEEDED, PERMISSION_DENIED, UNAVAILABLE.
+   * Reasons: INVALID_ARGUMENT, DEFINITION_NOT_FOUND (also: it is not approved), COMPILE_UNDER_WAY (ABORTED; also: this one stood still
+   * for a minute, and another one began), LIMIT_EXCEEDED, PERMISSION_DENIED, UNAVAILABLE.
    *
    * @generated from rpc contextkeep.context.v1.Knowledge.CompilePages
    */

@@ -127,9 +127,9 @@ export const RecentMinuteSchema: GenMessage<RecentMinute> = /*@__PURE__*/
  */
 export const Observing: GenService<{
   /**
-   * Answers the calls of the caller's tenant to this process, minute by minute, of the last hour: how many, what came of them, and how long they
-   * took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with the process. Nothing of another tenant
-   * is in it, and no name.
+   * Answers the calls of the caller's tenant to this process in the last hour, minute by minute. It says how many there were, how they
+   * ended, and how long they took. It is kept in memory of a fixed size, for the hundred tenants that called last, and begins anew with
+   * the process. Nothing of another tenant is in it, and no name.
    *
    * @generated from rpc contextkeep.context.v1.Observing.GetRecentCalls
    */

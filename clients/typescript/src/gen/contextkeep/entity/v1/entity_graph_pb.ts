@@ -3520,8 +3520,8 @@ export const EntityGraph: GenService<{
     output: typeof ArchiveNodeResponseSchema;
   },
   /**
-   * Puts a node back to before its run, so that it can run again: its status is "Created", its output is gone, its
-   * timeline is empty. Data, input, edges and embeddings stay. A node that is so already is answered unchanged.
+   * Resets a node so that it can run again: its status is "Created", and its output and timeline are gone. Data, input, edges and
+   * embeddings stay. A node that is so already is answered unchanged.
    *
    * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT.
    *
@@ -3533,9 +3533,8 @@ export const EntityGraph: GenService<{
     output: typeof ResetNodeResponseSchema;
   },
   /**
-   * Deletes a node for good, with all that hangs on it: its edges in both directions, its input and output, its
-   * timeline, its embeddings. The nodes at the other ends stay. Working memory of the node stays, too: records belong to
-   * the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
+   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay. Working memory of
+   * the node stays, too: records belong to the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
    *
    * Reasons: NODE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, PERMISSION_DENIED.
    *
@@ -3547,11 +3546,11 @@ export const EntityGraph: GenService<{
     output: typeof DeleteNodeResponseSchema;
   },
   /**
-   * Begins to erase what a user owns: every node whose `owner_user_id` it is, with all that hangs on each as DeleteNode takes it, the answers of
-   * repeated calls for that user, and the user's keys; a pseudonym takes the user's place where others' nodes and envelopes say who wrote
-   * them. Answers at once, and goes on by itself in steps, whichever process is killed. Again with the same id is harmless, and answers how
-   * far it is. Of what is gone, ListChanges then says no types any more. The Context Service calls it for its Erase, which is the one to call.
-   * Needs the scope `admin`, of a key without bounds.
+   * Begins to erase the nodes that a user owns, and answers how far it is. It erases every node whose `owner_user_id` it is, with all
+   * that DeleteNode takes with each, the answers of repeated calls for that user, and the user's keys. A pseudonym takes the user's place
+   * where other users' nodes and envelopes say who wrote them. Answers at once, and goes on by itself in steps, whichever process is
+   * killed. Again with the same id is harmless, and answers how far it is. Of what is gone, ListChanges then says no types any more. The
+   * Context Service calls it for its Erase, which is the one to call. Needs the scope `admin`, of a key without bounds.
    *
    * Reasons: INVALID_ARGUMENT, PERMISSION_DENIED.
    *
@@ -3862,12 +3861,12 @@ export const EntityGraph: GenService<{
     output: typeof TraverseResponseSchema;
   },
   /**
-   * Keeps the tenant's changes from now on, for ListChanges, and answers the place from which to read them: whoever reads
-   * all that it wants after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the
-   * place that is reached by then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+   * Keeps the tenant's changes from now on, for ListChanges, and answers the place to read them from. A caller that reads everything
+   * after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the place that is reached by
+   * then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
    *
-   * Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), CHANGES_HELD_UP (a transaction that began
-   * before, of any tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
+   * Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), CHANGES_HELD_UP (a transaction that began before, of any
+   * tenant, has been open for over five seconds: try again after it; `oldest_transaction_s` in the metadata).
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.StartChanges
    */
