@@ -9,7 +9,7 @@ from context_service.knowledge.memories import Memories
 from context_service.knowledge.model import Experience, MemoryInput, MemoryKind, MemorySource
 from context_service.windows.outcomes import Lesson
 from service_runtime.auth import Principal
-from service_runtime.requests import Request
+from service_runtime.requests import AnsweredBefore, Request
 
 SUCCESS, FAILURE = "success", "failure"
 
@@ -42,4 +42,7 @@ class RememberedLessons:
             app_id=lesson.app_id,
             agent_bundle_id=lesson.agent_bundle_id,
         )
-        return (await self._memories.retain(said, principal=principal, request=request)).memory_id
+        try:
+            return (await self._memories.retain(said, principal=principal, request=request)).memory_id
+        except AnsweredBefore as error:
+            return UUID(error.answer["memory_id"])

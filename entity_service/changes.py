@@ -98,18 +98,13 @@ class NodeChanges:
         """
 
         async def work(transaction: Transaction) -> Node:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return Node._make(answer)
             node = await _locked(transaction, change.id)
             check_version(node, change.expected_version)
             data_json = await changed_data(node.data_json, change, size_bytes_max=self._document_bytes_max)
-            node = await _changed(transaction, _SET_DATA, node, data=data_json)
-            if request:
-                # The whole node: nothing else remembers what it was after this change.
-                await self._requests.answer(transaction, request, node)
-            return node
+            # All of it is the answer: nothing else remembers what it was after this change.
+            return await _changed(transaction, _SET_DATA, node, data=data_json)
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def update_status(self, principal: Principal, change: StatusChange) -> Node:
         """Change a node's status and append the envelope that says so; a node that has it is left alone.

@@ -87,8 +87,6 @@ class EdgeStore:
         """
 
         async def work(transaction: Transaction) -> Edge:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return Edge._make(answer)
             parameters = {"tenant_id": transaction.tenant_id, "id": change.id}
             rows = await transaction.query(_LOCK, parameters, named=False)
             if not rows:
@@ -97,13 +95,9 @@ class EdgeStore:
             check_edge_version(edge, change.expected_version)
             data_json = await changed_data(edge.data_json, change, size_bytes_max=self._document_bytes_max)
             (row,) = await transaction.query(_SET_DATA, parameters | {"data": data_json}, named=False)
-            edge = Edge._make(row)
-            if request:
-                # The whole edge: nothing else remembers what it was after this change.
-                await self._requests.answer(transaction, request, edge)
-            return edge
+            return Edge._make(row)  # all of it is the answer: nothing else remembers what it was after this change
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._requests.once(request, work))
 
 
 def edge_not_found(edge_id: str) -> EdgeNotFound:

@@ -220,14 +220,14 @@ class Timelines:
             try:
                 rows = await tenant.query(_APPEND, parameters, named=False)
             except psycopg.IntegrityError as error:
-                if request and (answer := await self._requests.answered(tenant, request)):
-                    return Appended._make(answer)
+                if request:
+                    await self._requests.answered(tenant, request)
                 raise Moved from error
             if rows:
                 return Appended._make(rows[0])
             # The node may be gone since a twin of this call wrote to it.
-            if request and (answer := await self._requests.answered(tenant, request)):
-                return Appended._make(answer)
+            if request:
+                await self._requests.answered(tenant, request)
             raise node_not_found(envelope.node_id)
 
         return await until_written(appended, what="the node")

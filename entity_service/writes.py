@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -23,6 +23,8 @@ from service_runtime.auth import Principal
 from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Database, Tenant, TextArray, Transaction
 from service_runtime.requests import Request, Requests
+
+_T = TypeVar("_T")
 
 _ROWS = "the rows that this one needs"
 _NO_NODE = (None,) * len(NewNode._fields)
@@ -251,8 +253,8 @@ class GraphWrites:
             try:
                 (row,) = await tenant.query(_WRITE, _parameters(principal, write, request, bounds=tenant.bounds))
             except psycopg.IntegrityError as raised:
-                if request and (answer := await self._requests.answered(tenant, request)):
-                    return outcome(write, answer)
+                if request:
+                    await self._requests.answered(tenant, request)
                 if error := refusal(write, await tenant.transaction(lambda t: _standing(t, write))):
                     raise error from None
                 if tenant.bounds and (error := _taken(raised)):
@@ -273,17 +275,10 @@ class GraphWrites:
             InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
             RequestIdReused: the request id was used with other content.
         """
-
-        async def work(transaction: Transaction) -> Written:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return outcome(write, answer)
-            answer = await _write_missing(transaction, principal, write)
-            if request:
-                await self._requests.answer(transaction, request, answer)
-            return outcome(write, answer)
-
+        once = self._requests.once(request, lambda transaction: _write_missing(transaction, principal, write))
         # An end that was deleted meanwhile fails the transaction: the next try names it.
-        return await until_written(partial(_transaction, self._database.of(principal), work), what=_ROWS)
+        answer = await until_written(partial(_transaction, self._database.of(principal), once), what=_ROWS)
+        return outcome(write, answer)
 
     async def add_missing(
         self, principal: Principal, write: GraphWrite, then: Callable[[Transaction, Written], Awaitable[None]]
@@ -346,20 +341,15 @@ class GraphWrites:
                 return await self.create_node(principal, write, request), False
 
         async def work(transaction: Transaction) -> Node:
-            if request:
-                await self._requests.claim(transaction, request)
             there = (await _standing(transaction, write)).external_ids.get((node.graph_name, node.external_id or ""))
             if there is None:
                 raise _hidden(transaction) or Aborted("the node was deleted meanwhile; try again")
             rows = await transaction.query(NODE, {"tenant_id": tenant.tenant_id, "id": there.id}, named=False)
             if not rows:
                 raise NodeNotFound("the node was deleted meanwhile", node_id=there.id)
-            existing = Node._make(rows[0])
-            if request:
-                await self._requests.answer(transaction, request, existing)
-            return existing
+            return Node._make(rows[0])
 
-        return await tenant.transaction(work), True
+        return await tenant.transaction(self._requests.once(request, work)), True
 
     async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
         parameters = {"tenant_id": tenant.tenant_id, "graph_name": node.graph_name, "external_id": node.external_id}
@@ -426,7 +416,7 @@ class GraphWrites:
         )
 
 
-async def _transaction(tenant: Tenant, work: Callable[[Transaction], Awaitable[Written]]) -> Written:
+async def _transaction(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
     try:
         return await tenant.transaction(work)
     except psycopg.IntegrityError as error:

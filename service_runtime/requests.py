@@ -52,7 +52,7 @@ class Request:
         response: Renders what a rule did, in the transaction of the write: this response is stored. It leaves out
             secrets, and texts that may be forgotten. None: only the values are stored that the rule names.
         replay: Makes the response of the stored answer, without the object. None: it is the stored response. If there
-            is neither, the rules answer a repeat themselves, whatever has become of the object.
+            is neither, the caller gets the stored values and goes on from them.
     """
 
     request_id: UUID
@@ -67,7 +67,7 @@ class Request:
 
 
 class AnsweredBefore(Exception):
-    """The call was answered before, and its response is stored. `Replays` sends it.
+    """The call was answered before. `Replays` sends the response that it had.
 
     Attributes:
         answer: As it is stored.
@@ -184,25 +184,42 @@ class Requests:
         work: Callable[[Transaction], Awaitable[_T]],
         *,
         about_id: UUID | None = None,
-        known: Mapping[str, object] | None = None,
+        values: Callable[[_T], Any] | None = None,
+        is_whole: bool = True,
+        repeated: Callable[[Any], _T] | None = None,
     ) -> Callable[[Transaction], Awaitable[_T]]:
         """Return a write of one transaction that happens once: a repeat is answered as the first, and writes nothing.
 
         It raises the errors of `claim`, too.
 
         Args:
-            request: Its id, with a `response`; None: the caller gave none, and a repeat writes again.
+            request: Its id; None: the caller gave none, and a repeat writes again.
             work: Writes, and returns what the response is rendered of.
             about_id: See `answer`.
-            known: See `answer`.
+            values: Returns the values that are stored of what `work` did, as JSON, next to a response if the request
+                has one. None: what it did is these values, or the response is all.
+            is_whole: See `answer`.
+            repeated: Returns what `work` would, of the answer that `claim` returns. None: `AnsweredBefore` is raised.
         """
         if request is None:
             return work
 
         async def run(transaction: Transaction) -> _T:
-            await self.claim(transaction, request)
+            answer = await self.claim(transaction, request)
+            if answer is not None:
+                if repeated is None:
+                    raise AnsweredBefore(answer)
+                return repeated(answer)
             done = await work(transaction)
-            await self.answer(transaction, request, done, about_id=about_id, known=known)
+            named = values(done) if values else None
+            await self.answer(
+                transaction,
+                request,
+                named if values and request.response is None else done,
+                about_id=about_id,
+                known=named,
+                is_whole=is_whole,
+            )
             return done
 
         return run
@@ -211,13 +228,13 @@ class Requests:
         """Claim the id for this transaction, or return the answer that was given to it before.
 
         Returns:
-            None if the id is ours now (`answer` must follow). Else the stored answer: of a request without a
-            `response`, or of a call that had more to do.
+            None if the id is ours now (`answer` must follow). Else the stored answer: of a request without `response`
+            and `replay`, or of a call that had more to do.
 
         Raises:
             RequestIdReused: it was used with other content or for another RPC.
             Erased: it was answered, and what it was about is erased since.
-            AnsweredBefore: its response is stored.
+            AnsweredBefore: it was answered, and `Replays` can make the response.
         """
         tenant_id = transaction.tenant_id
         key = (tenant_id, request.key(transaction.bounds))
@@ -310,7 +327,7 @@ def _compressed(response: bytes) -> str:
 
 def _answer_of(request: Request, rows: list[Row]) -> Any:
     answer = _stored(request, rows)
-    if request.response is not None and not is_begun(answer):
+    if (request.response or request.replay) and not is_begun(answer):
         raise AnsweredBefore(answer)
     return answer
 

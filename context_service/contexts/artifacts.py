@@ -105,8 +105,6 @@ class Artifacts:
         await self._log.take_room_for_records(principal.tenant_id, said.parts)
 
         async def work(transaction: Transaction) -> Artifact | None:
-            if request:
-                await self._requests.claim(transaction, request)
             await self._tasks.going_on(transaction, meant, task_id)
             before = await self._rows.newest(transaction, meant, task_id, said.artifact_id)
             if said.append:
@@ -114,14 +112,13 @@ class Artifacts:
             elif before is None and await self._rows.count(transaction, meant, task_id) >= ARTIFACTS_OF_TASK_MAX:
                 raise _too_many("artifacts_of_task", ARTIFACTS_OF_TASK_MAX)
             new, numbers = await beside_the_loop(_CUTTING * size_bytes, self._new, meant, said, size_bytes, before)
-            written = await self._rows.put(
+            return await self._rows.put(
                 transaction, meant, task_id, new, numbers, before=before, created_by=principal.subject
             )
-            if written and request:
-                await self._requests.answer(transaction, request, written, about_id=meant)
-            return written
 
-        return await self._tasks.written(meant, work, principal, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX))
+        return await self._tasks.written(
+            meant, work, principal, request=request, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)
+        )
 
     async def read(
         self, context_id: UUID | None, task_id: UUID, artifact_id: str, *, version: int, principal: Principal

@@ -50,7 +50,7 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
 from service_runtime.optimistic import Moved, until_written
-from service_runtime.postgres import Tenant, Transaction
+from service_runtime.postgres import Transaction
 from service_runtime.requests import AnsweredBefore, Request, Requests
 from service_runtime.turns import SLICE_S
 
@@ -212,7 +212,8 @@ class Messaging:
                 return Written(context_id=context_id, messages=sent, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
-                    return await self._answered(self._log.of(principal, context_id), request)
+                    await self._requests.answered(self._log.of(principal, context_id), request)
+                    raise _answered_long_ago() from error
                 if error.taken is not Taken.ONLY or not target.only:
                     raise
                 # Somebody was first; or the one that was is past its time, and gives the id away.
@@ -248,7 +249,8 @@ class Messaging:
                     raise Moved from error
                 except AlreadyThere as error:
                     if error.taken is Taken.REQUEST and request:
-                        return await self._answered(self._log.of(principal, context_id), request)
+                        await self._requests.answered(self._log.of(principal, context_id), request)
+                        raise _answered_long_ago() from error
                     known = await self._known(context_id, messages, principal)
                     raise Moved from error
                 if not sent:
@@ -283,12 +285,6 @@ class Messaging:
             if one.sha256 != by_id[message_id].sha256:
                 raise MessageExists("the message id is that of a message with other content", message_id=message_id)
         return known
-
-    async def _answered(self, tenant: Tenant, request: Request) -> Written:
-        answer = await self._requests.answered(tenant, request)
-        if answer is None:  # forgotten just now: a day after it was given
-            raise Aborted("the request was answered long ago")
-        return written_before(answer)
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=principal.without_admin()):
@@ -513,8 +509,6 @@ class Messaging:
         wanted = list(dict.fromkeys(message_ids))
 
         async def work(transaction: Transaction) -> int:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return int(answer["retracted"])
             context = await self._locked(transaction, context_id)
             if context.closed_at:
                 raise ContextClosed("the context is closed", context_id=context_id)
@@ -522,13 +516,13 @@ class Messaging:
             for message_id in wanted:
                 if message_id not in there:
                     raise MessageNotFound("the context has no such message", message_id=message_id)
-            retracted = len(await self._log.retract(transaction, context_id, wanted))
-            if request:
-                await self._requests.answer(transaction, request, {"retracted": retracted}, about_id=context_id)
-            return retracted
+            return len(await self._log.retract(transaction, context_id, wanted))
 
         async with self._order.turn((principal.tenant_id, context_id)):
-            return await self._log.of(principal, context_id).transaction(work)
+            write = self._requests.once(
+                request, work, about_id=context_id, values=lambda retracted: {"retracted": retracted}
+            )
+            return await self._log.of(principal, context_id).transaction(write)
 
     async def issue_key(
         self, context_id: UUID, *, principal: Principal, scopes: Sequence[str], lifetime: timedelta
@@ -582,6 +576,11 @@ def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
     """Return the records that parts name, each once."""
     named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
     return sorted(map(UUID, named))
+
+
+def _answered_long_ago() -> Aborted:
+    """Return the error of a request whose answer was forgotten just now, a day after it was given."""
+    return Aborted("the request was answered long ago")
 
 
 def written_before(answer: Mapping[str, Any]) -> Written:

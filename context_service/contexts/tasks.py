@@ -80,16 +80,11 @@ class Tasks:
         said = replace(said, state=said.state or TaskState.SUBMITTED)
 
         async def work(transaction: Transaction) -> Task | None:
-            if request:
-                await self._requests.claim(transaction, request)
             if said.reference_task_ids:
                 await self._references.check(transaction, context_id, said.reference_task_ids)
-            task = await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
-            if task and request:
-                await self._requests.answer(transaction, request, task, about_id=context_id)
-            return task
+            return await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
 
-        return await self.written(context_id, work, principal, refused=_too_many)
+        return await self.written(context_id, work, principal, request=request, refused=_too_many)
 
     async def update(
         self,
@@ -225,16 +220,12 @@ class Tasks:
         meant = context_id or await self._references.context_of(task_id, principal=principal)
 
         async def work(transaction: Transaction) -> Task | None:
-            if request:
-                await self._requests.claim(transaction, request)
             task: Task | None = await self._locked(transaction, meant, task_id)
             if task and (shall_be := changed(task)) is not None:
                 task = await self._rows.update(transaction, meant, task_id, shall_be, is_status=is_status)
-            if task and request:
-                await self._requests.answer(transaction, request, task, about_id=meant)
             return task
 
-        return await self.written(meant, work, principal, refused=_too_many)
+        return await self.written(meant, work, principal, request=request, refused=_too_many)
 
     async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
         """Keep a task from changing until the transaction ends, and refuse one that has ended.
@@ -259,14 +250,16 @@ class Tasks:
         work: Callable[[Transaction], Awaitable[_T | None]],
         principal: Principal,
         *,
+        request: Request | None,
         refused: Callable[[], LimitExceeded],
     ) -> _T:
-        """Do what changes something of a context's tasks, in its turn, and return what `work` does.
+        """Do what changes something of a context's tasks, in its turn and once, and return what `work` does.
 
         Args:
             context_id: Which.
             work: Returns None, and all of it is undone, if the header would not have it.
             principal: Who writes.
+            request: Makes it happen once.
             refused: What was wrong then, if the context is there and open.
 
         Raises:
@@ -282,7 +275,8 @@ class Tasks:
 
         try:
             async with self._order.turn((principal.tenant_id, context_id)):
-                return await self._log.of(principal, context_id).transaction(whole)
+                write = self._requests.once(request, whole, about_id=context_id)
+                return await self._log.of(principal, context_id).transaction(write)
         except (_Refused, TaskNotFound, TaskEnded) as error:
             context = await self._log.read(context_id, principal=principal.without_admin())
             if context is None:

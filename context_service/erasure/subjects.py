@@ -162,14 +162,15 @@ class Subjects:
             raise on_hold([hold.hold_id for hold in held])
 
         async def work(transaction: Transaction) -> UUID:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return UUID(answer["erasure_id"])
-            erasure_id = await begin(transaction, subject, requested_by=principal.subject)
-            if request:
-                await self._requests.answer(transaction, request, {"erasure_id": str(erasure_id)})
-            return erasure_id
+            return await begin(transaction, subject, requested_by=principal.subject)
 
-        erasure_id = await door.transaction(work)
+        write = self._requests.once(
+            request,
+            work,
+            values=lambda erasure_id: {"erasure_id": str(erasure_id)},
+            repeated=lambda answer: UUID(answer["erasure_id"]),
+        )
+        erasure_id = await door.transaction(write)
         await self._graph.erase_owned(erasure_id, subject)
         self._eraser.wake()
         return await self.receipt(erasure_id, principal=principal)

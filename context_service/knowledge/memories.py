@@ -6,7 +6,7 @@ document of its own in the one scope of its user, whatever app it is of: row-lev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -70,14 +70,10 @@ class Memories:
         kept, found = await self.made(said, principal=principal)
 
         async def work(transaction: Transaction) -> Memory:
-            if request and (answer := await self._requests.claim(transaction, request)):  # of a call of ours
-                return await self._of_transaction(transaction, UUID(answer["memory_id"]), principal)
             await self.insert(transaction, kept, found)
-            memory = await self._of_transaction(transaction, kept.memory_id, principal)
-            await self._answer(transaction, principal, request, memory)
-            return memory
+            return await self._of_transaction(transaction, kept.memory_id, principal)
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._once(request, work, principal))
 
     async def update(
         self,
@@ -105,8 +101,6 @@ class Memories:
             raise InvalidArgument("expected_version is negative", field="expected_version")
 
         async def work(transaction: Transaction) -> Memory:
-            if request:
-                await self._requests.claim(transaction, request)
             memory = await self._in_turn(transaction, memory_id, principal)
             if expected_version not in (0, memory.version):
                 raise VersionConflict(
@@ -125,11 +119,9 @@ class Memories:
             await self._put_passages(
                 transaction, kept, found, seq=memory.seq, happened_at=changed.happened_at or memory.happened_at
             )
-            corrected = await self._of_transaction(transaction, memory_id, principal)
-            await self._answer(transaction, principal, request, corrected)
-            return corrected
+            return await self._of_transaction(transaction, memory_id, principal)
 
-        return await self._database.of(principal).transaction(work)
+        return await self._database.of(principal).transaction(self._once(request, work, principal))
 
     async def forget(self, memory_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Remove a memory, with all that finds it.
@@ -139,14 +131,12 @@ class Memories:
             RequestIdReused: see `Requests.claim`.
         """
 
-        async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
+        async def work(transaction: Transaction) -> Memory:
             memory = await self._in_turn(transaction, memory_id, principal)
             await self.remove(transaction, memory)
-            await self._answer(transaction, principal, request, memory)
+            return memory
 
-        await self._database.of(principal).transaction(work)
+        await self._database.of(principal).transaction(self._once(request, work, principal))
 
     async def page(
         self, which: MemoryFilter, page: pages.PageRequest, *, principal: Principal
@@ -238,18 +228,16 @@ class Memories:
             raise not_found(memory_id)
         return found
 
-    async def _answer(
-        self, transaction: Transaction, principal: Principal, request: Request | None, memory: Memory
-    ) -> None:
-        if request:
-            known = {"memory_id": str(memory.memory_id)}
-            await self._requests.answer(
-                transaction,
-                request,
-                memory if request.response else known,
-                about_id=scope_of(transaction.tenant_id, principal.user_id).id,  # it goes with the user's memories
-                known=known,
-            )
+    def _once(
+        self, request: Request | None, work: Callable[[Transaction], Awaitable[Memory]], principal: Principal
+    ) -> Callable[[Transaction], Awaitable[Memory]]:
+        """Return a write of a memory that happens once. Its answer goes with the user's memories."""
+        return self._requests.once(
+            request,
+            work,
+            about_id=scope_of(principal.tenant_id, principal.user_id).id,
+            values=lambda memory: {"memory_id": str(memory.memory_id)},
+        )
 
 
 def not_found(memory_id: UUID) -> MemoryNotFound:

@@ -197,7 +197,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             request.text,
             request.ref,
             principal=principal_of(request.subject_user_id),
-            request=request_of("Pin", request, replay=lambda answer: pb.PinResponse(**_without_window(answer))),
+            request=request_of("Pin", request, replay=lambda answer: pb.PinResponse(**answer)),
         )
         return pb.PinResponse(pin_id=str(pin_id), pins_tokens=pins_tokens)
 
@@ -207,7 +207,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id),
             parse_id("pin_id", request.pin_id),
             principal=principal_of(request.subject_user_id),
-            request=request_of("Unpin", request, replay=lambda answer: pb.UnpinResponse(**_without_window(answer))),
+            request=request_of("Unpin", request, replay=lambda answer: pb.UnpinResponse(**answer)),
         )
         return pb.UnpinResponse(pins_tokens=pins_tokens)
 
@@ -267,9 +267,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             [Said(section=one.section, key=one.key, text=one.text, value=one.value) for one in request.set],
             [Said(section=one.section, key=one.key, text=one.text) for one in request.remove],
             principal=principal_of(request.subject_user_id),
-            request=request_of(
-                "PatchState", request, replay=lambda answer: pb.PatchStateResponse(**_without_window(answer))
-            ),
+            request=request_of("PatchState", request, replay=lambda answer: pb.PatchStateResponse(**answer)),
         )
         return pb.PatchStateResponse(changed_count=changed_count)
 
@@ -519,9 +517,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 output_tokens=request.output_tokens,
             ),
             principal=principal_of(request.subject_user_id),
-            request=request_of(
-                "RecordUsage", request, replay=lambda answer: pb.RecordUsageResponse(**answer["learned"])
-            ),
+            request=request_of("RecordUsage", request, replay=lambda answer: pb.RecordUsageResponse(**answer)),
         )
         return pb.RecordUsageResponse(**asdict(learned))
 
@@ -576,11 +572,6 @@ def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
         answer.left_out_message_ids.extend(done.message_ids)
         answer.left_out_message_count = done.message_count
     return answer
-
-
-def _without_window(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a response that are stored, without the window that the answer is of."""
-    return {name: value for name, value in answer.items() if name != "window_id"}
 
 
 def _with_key(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:

@@ -133,18 +133,15 @@ class Checkpoints:
         """
 
         async def work(transaction: Transaction) -> Checkpoint:
-            if request:
-                await self._requests.claim(transaction, request)
             made = await self._checkpoints.make(
                 transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
             )
             if made is None:
                 raise Moved
-            if request:
-                await self._requests.answer(transaction, request, made, about_id=window.context_id)
             return made
 
-        return await self._log.of(principal, window.context_id).transaction(work)
+        write = self._requests.once(request, work, about_id=window.context_id)
+        return await self._log.of(principal, window.context_id).transaction(write)
 
     async def page(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
@@ -204,7 +201,7 @@ class Checkpoints:
         expected_last_seq: int,
         principal: Principal,
         request: Request | None,
-        reported: Callable[[RolledBack], object] | None = None,
+        is_whole: bool = True,
     ) -> RolledBack:
         """Make a window what it was, in its turn, once for a request.
 
@@ -214,7 +211,7 @@ class Checkpoints:
             expected_last_seq: The newest message of the log that the caller knows.
             principal: Who asks.
             request: Its id.
-            reported: Returns what the answer of the call is made of, which has more to do. None: the call is done.
+            is_whole: False: the call has more to do.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -231,27 +228,23 @@ class Checkpoints:
             way = await chosen(window)
 
             async def work(transaction: Transaction) -> RolledBack | Any:
-                if request and (answer := await self._requests.claim(transaction, request)):
-                    return answer  # of a call that has more to do
                 locked = await self._locked(transaction, window)
                 if way.number is None:
                     done = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
                 else:
                     done = await self._undone(transaction, locked, way.number, last_seq, way.keep_to)
                 await self._views.account(transaction, locked, done.receipt)
-                done = replace(done, receipt=await self._views.receipt(transaction, locked, done.receipt.epoch))
-                if request:
-                    await self._requests.answer(
-                        transaction,
-                        request,
-                        reported(done) if reported else done,
-                        about_id=locked.context_id,
-                        known={"epoch": done.receipt.epoch, "message_count": done.message_count},
-                        is_whole=reported is None,
-                    )
-                return done
+                return replace(done, receipt=await self._views.receipt(transaction, locked, done.receipt.epoch))
 
-            done = await self._log.of(principal, window.context_id).transaction(work)
+            write = self._requests.once(
+                request,
+                work,
+                about_id=window.context_id,
+                values=lambda done: {"epoch": done.receipt.epoch, "message_count": done.message_count},
+                is_whole=is_whole,
+                repeated=lambda answer: answer,
+            )
+            done = await self._log.of(principal, window.context_id).transaction(write)
         if not isinstance(done, RolledBack):  # by a twin
             if "epoch" not in done:
                 raise Aborted("others write to the window all the time; try again")

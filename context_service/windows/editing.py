@@ -349,42 +349,31 @@ class Editing:
                 raise WindowClosed("the window is closed", window_id=window_id)
             with self._telemetry.refusals():
                 write = await prepared(standing)
-                done, is_new = await self._written(standing.window, write, principal=principal, request=request)
-            if is_new and (broke := reason()):
+                done = await self._written(standing.window, write, principal=principal, request=request)
+            if broke := reason():
                 self._telemetry.broke(broke, profile=standing.window.profile)
             return done
 
         async with self._order.turn((principal.tenant_id, window_id)):
             return await until_written(edited, what="the window")
 
-    async def _written(
-        self, window: Window, write: _Write, *, principal: Principal, request: Request | None
-    ) -> tuple[Any, bool]:
-        """Write a change of a window, and return its answer, and whether that is new.
+    async def _written(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:
+        """Write a change of a window, and return its answer.
 
         Raises:
             Moved: the window is another one meanwhile.
         """
 
-        async def work(transaction: Transaction) -> tuple[Any, bool]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return answer, False
+        async def work(transaction: Transaction) -> Any:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
                 raise no_window(window.window_id)
             if locked.epoch != window.epoch or locked.closed_at:
                 raise Moved
-            done = await write(transaction, locked)
-            if request:
-                await self._requests.answer(
-                    transaction,
-                    request,
-                    done if request.response else {"window_id": str(window.window_id), **done},
-                    about_id=window.context_id,
-                )
-            return done, True
+            return await write(transaction, locked)
 
-        return await self._log.of(principal, window.context_id).transaction(work)
+        once = self._requests.once(request, work, about_id=window.context_id)
+        return await self._log.of(principal, window.context_id).transaction(once)
 
     async def _standing(self, window_id: UUID, principal: Principal) -> Standing:
         standing = await self._rows.standing(window_id, principal=principal)

@@ -127,13 +127,12 @@ class Merges:
     async def _keep(self, request: Request | None, fork: Fork, principal: Principal) -> None:
         """Keep that a request was answered, also one that found it done."""
 
-        async def work(transaction: Transaction) -> None:
-            if request:
-                await self._requests.claim(transaction, request)
-                await self._requests.answer(transaction, request, fork, about_id=fork.context_id)
+        async def work(_: Transaction) -> Fork:
+            return fork
 
         if request:
-            await self._log.of(principal, fork.context_id).transaction(work)
+            write = self._requests.once(request, work, about_id=fork.context_id)
+            await self._log.of(principal, fork.context_id).transaction(write)
 
     async def _fork_of(self, window: Window, principal: Principal) -> Fork:
         """Return the fork that a window is.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from uuid import UUID, uuid5
@@ -126,7 +127,7 @@ class Outcomes:
             begun = await self._requests.answered(self._log.of(principal, new_id()), request)
         if begun:
             window = await self._rows.find(window_id, principal=principal)
-            recorded = Recorded(begun["step_from"], begun["step_to"], None)
+            recorded = _begun_before(begun)
         else:
             window, recorded = await self._recorded(window_id, outcome, principal, request)
         if not outcome.lesson:
@@ -161,8 +162,6 @@ class Outcomes:
         """
 
         async def work(transaction: Transaction) -> Recorded:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return Recorded(answer["step_from"], answer["step_to"], None)
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
                 raise no_window(window.window_id)
@@ -172,19 +171,17 @@ class Outcomes:
                 raise Moved
             known = await self._endings.read_in(transaction, locked)
             await self._endings.write(transaction, locked, known.with_one(said))
-            recorded = Recorded(said.step_from, said.step_to, None)
-            if request:
-                await self._requests.answer(
-                    transaction,
-                    request,
-                    recorded,
-                    about_id=window.context_id,
-                    known={"step_from": said.step_from, "step_to": said.step_to},
-                    is_whole=is_whole,
-                )
-            return recorded
+            return Recorded(said.step_from, said.step_to, None)
 
-        return await self._log.of(principal, window.context_id).transaction(work)
+        write = self._requests.once(
+            request,
+            work,
+            about_id=window.context_id,
+            values=lambda recorded: {"step_from": recorded.step_from, "step_to": recorded.step_to},
+            is_whole=is_whole,
+            repeated=_begun_before,
+        )
+        return await self._log.of(principal, window.context_id).transaction(write)
 
     async def _remembered(
         self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
@@ -208,6 +205,10 @@ class Outcomes:
                 request_id=uuid5(request.request_id, "lesson"), rpc=request.rpc, fingerprint=request.fingerprint
             )
         return await self._lessons.remember(lesson, principal=principal, request=own)
+
+
+def _begun_before(answer: Mapping[str, int]) -> Recorded:
+    return Recorded(answer["step_from"], answer["step_to"], None)
 
 
 def _check(outcome: Outcome, principal: Principal) -> None:

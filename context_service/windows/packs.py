@@ -814,18 +814,14 @@ class Packs:
         window, receipt = planned.ahead.window, planned.receipt("prepared")
 
         async def work(transaction: Transaction) -> Receipt:
-            if request:
-                await self._requests.claim(transaction, request)
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None or not _is_same(locked, window):
                 raise Moved
             await self._write_fold(transaction, planned, receipt)
-            written = await self._views.receipt(transaction, locked, receipt.epoch)
-            if request:
-                await self._requests.answer(transaction, request, written, about_id=window.context_id)
-            return written
+            return await self._views.receipt(transaction, locked, receipt.epoch)
 
-        written = await self._log.of(principal, window.context_id).transaction(work)
+        write = self._requests.once(request, work, about_id=window.context_id)
+        written = await self._log.of(principal, window.context_id).transaction(write)
         await self._count(planned, receipt.reason, principal)
         return written
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -141,8 +141,8 @@ class Recovery:
                     chosen,
                     expected_last_seq=expected,
                     principal=principal,
-                    request=request,
-                    reported=lambda done: Recovered(pack=None, done=done),
+                    request=_begun(request),
+                    is_whole=False,
                 )
         if done is None:  # by a twin of this call, perhaps
             done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
@@ -163,14 +163,18 @@ class Recovery:
             RequestIdReused: see the contract.
         """
 
-        async def work(transaction: Transaction) -> None:
-            if request and not await self._requests.claim(transaction, request):
-                await self._requests.answer(
-                    transaction, request, recovered, about_id=window.context_id, is_whole=recovered is None
-                )
+        async def work(_: Transaction) -> Recovered | None:
+            return recovered
 
         if request:
-            await self._log.of(principal, window.context_id).transaction(work)
+            write = self._requests.once(
+                request,
+                work,
+                about_id=window.context_id,
+                is_whole=recovered is None,
+                repeated=lambda _: None,  # by a twin of this call that has more to do
+            )
+            await self._log.of(principal, window.context_id).transaction(write)
 
     async def _around(self, window: Window, named: PackId, principal: Principal) -> str:
         """Return what was said last in a pack, and how the results behind that begin."""
@@ -189,6 +193,14 @@ class Recovery:
             if text and one.role != "tool":
                 break
         return " ".join(texts).strip()
+
+
+def _begun(request: Request | None) -> Request | None:
+    """Return a request whose response is rendered of what was taken back, before there is a pack."""
+    if request is None or request.response is None:
+        return request
+    render = request.response
+    return replace(request, response=lambda done: render(Recovered(pack=None, done=done)))
 
 
 class _DoneBefore(Exception):

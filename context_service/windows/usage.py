@@ -74,9 +74,7 @@ class Billing:
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
 
-        async def work(transaction: Transaction) -> tuple[Learned, bool]:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return Learned(**answer["learned"]), False
+        async def work(transaction: Transaction) -> Learned:
             window = await self._rows.lock(transaction, context_id, window_id)
             if window is None:
                 raise no_window(window_id)
@@ -92,19 +90,15 @@ class Billing:
                 billed=billed.input_tokens,
                 is_own=principal.context_id is not None,
             )
-            learned = Learned(
+            return Learned(
                 token_factor=known.factor,
                 typical_factor=known.typical,
                 is_clamped=bool(counted) and not is_believed(counted=counted, billed=billed.input_tokens),
             )
-            if request:
-                answer = {"window_id": str(window_id), "learned": asdict(learned)}
-                await self._requests.answer(transaction, request, answer, about_id=context_id)
-            return learned, True
 
-        learned, is_new = await self._log.of(principal, context_id).transaction(work)
-        if is_new:
-            self._telemetry.billed(billed)
+        write = self._requests.once(request, work, about_id=context_id, values=asdict)
+        learned = await self._log.of(principal, context_id).transaction(write)
+        self._telemetry.billed(billed)
         return learned
 
 

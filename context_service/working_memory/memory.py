@@ -164,8 +164,6 @@ class WorkingMemory:
             _check_content(limits, said)
 
         async def work(transaction: Transaction) -> Record:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return record_before(answer)
             record = await self._records.lock(transaction, record_id=record_id)
             if record is None:
                 raise RecordName(record_id=record_id).not_found()
@@ -203,11 +201,10 @@ class WorkingMemory:
                 request_id=request.request_id if request else None,
                 details={"fields": sorted(names), "version": updated.version},
             )
-            if request:
-                await self._requests.answer(transaction, request, _answer_of(updated))
             return updated
 
-        stored = await self._database.of(principal).transaction(work)
+        write = self._requests.once(request, work, values=_answer_of)
+        stored = await self._database.of(principal).transaction(write)
         return with_content(stored, said) if content_changes else stored
 
     async def upload_blob(

@@ -108,8 +108,8 @@ class ResumableUploads:
             due_at = await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
             return Upload(id=upload_id, offset_bytes=0, size_bytes=declared.size_bytes, expires_at=due_at)
 
-        known = {"upload_id": str(upload_id)}
-        return await tenant.transaction(self._requests.once(request, work, known=known))
+        write = self._requests.once(request, work, values=lambda upload: {"upload_id": str(upload.id)})
+        return await tenant.transaction(write)
 
     async def append(
         self, upload_id: UUID, chunks: AsyncIterable[bytes], *, offset_bytes: int, principal: Principal
