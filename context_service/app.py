@@ -219,6 +219,7 @@ from service_runtime import (
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.connections import Connection
+from service_runtime.copying import copied
 from service_runtime.destinations import Destinations
 from service_runtime.extras import install
 from service_runtime.given_keys import GivenKeys
@@ -575,14 +576,8 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
 
 
 def _field_checks(settings: Settings) -> FieldChecks:
-    return FieldChecks(
-        metadata_bytes_max=settings.metadata_bytes_max,
-        content_bytes_max=settings.node_data_bytes_max,
-        nesting_max=settings.json_nesting_max,
-        name_chars_max=settings.name_chars_max,
-        type_chars_max=settings.type_chars_max,
-        tags_max=settings.tags_max,
-        tag_chars_max=settings.tag_chars_max,
+    return copied(
+        FieldChecks, settings, content_bytes_max=settings.node_data_bytes_max, nesting_max=settings.json_nesting_max
     )
 
 

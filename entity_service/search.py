@@ -23,6 +23,7 @@ from entity_service.traversal import Traversal, Walk
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path, condition_sql
+from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 from service_runtime.walls import behind
@@ -263,11 +264,10 @@ class Search:
 
     async def _connected(self, principal: Principal, wanted: ConnectedTo, *, include_archived: bool) -> list[str]:
         """Return the ids of what can be reached."""
-        walk = Walk(
+        walk = copied(
+            Walk,
+            wanted,
             start_ids=[wanted.node_id],
-            edge_types=wanted.edge_types,
-            direction=wanted.direction,
-            depth_max=wanted.depth_max,
             node_types=(),
             include_archived=include_archived,
             include_start=False,
@@ -278,7 +278,6 @@ class Search:
             limit=0,
             page_token="",
             after=None,
-            node_budget=wanted.node_budget,
         )
         return await self._traversal.reached_ids(principal, walk)
 

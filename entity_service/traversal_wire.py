@@ -13,6 +13,7 @@ from entity_service.traversal import Walk, WalkPage
 from entity_service.walk_queries import IO, NODE, ROW_BYTES, Column
 from entity_service.wire import DEPTH_DEFAULT, direction, fill_node, ids_of, micros_of, type_names
 from service_runtime.checks import check_at_most, check_text, utf8_bytes
+from service_runtime.copying import copied
 
 _COLUMNS = {
     number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number
@@ -36,23 +37,19 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
         raise InvalidArgument("after is a place in the order of created_at, not of order_path", field="after")
     check_at_most("depth_max", message.depth_max, limits.depth_max)
     check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
-    return Walk(
+    return copied(
+        Walk,
+        message,
         start_ids=ids_of("start_node_ids", message.start_node_ids, count_max=limits.list_max),
         edge_types=type_names("edge_types", message.edge_types, limits),
         direction=direction(message.direction),
         depth_max=message.depth_max or DEPTH_DEFAULT,
         node_types=type_names("node_types", message.node_types, limits),
-        include_archived=message.include_archived,
-        include_start=message.include_start,
-        include_io=message.include_io,
         columns=_columns(message.columns),
         order_path=_path("order_path", message.order_path, limits),
-        descending=message.descending,
-        limit=message.limit,
         after=(micros_of("after.created_at", message.after.created_at), message.after.seq)
         if message.HasField("after")
         else None,
-        page_token=message.page_token,
         node_budget=message.node_budget or limits.walk_nodes_max,
     )
 

@@ -20,6 +20,7 @@ from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_
 from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
 from entity_service.store import NODE, NODE_BY_EXTERNAL_ID, id_array
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Database, Tenant, TextArray, Transaction
 from service_runtime.requests import Request, Requests
@@ -371,16 +372,8 @@ class GraphWrites:
             _EDGE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": edge.data_json}, named=False
         )
         data_json, context_id = stored[0] if stored else (edge.data_json, None)
-        return Edge(
-            id=row.id,
-            graph_name=edge.graph_name,
-            from_node_id=edge.from_node_id,
-            to_node_id=edge.to_node_id,
-            edge_type=edge.edge_type,
-            data_json=data_json,
-            created_at=row.created_at,
-            version=1,
-            context_id=context_id,
+        return copied(
+            Edge, edge, id=row.id, data_json=data_json, created_at=row.created_at, version=1, context_id=context_id
         )
 
     async def _node_as_written(self, principal: Principal, node: NewNode, row: WrittenRow) -> Node:
@@ -394,15 +387,10 @@ class GraphWrites:
             if stored  # else it was deleted since
             else (node.data_json, principal.subject, principal.user_id, principal.agent_id, None)
         )
-        return Node(
+        return copied(
+            Node,
+            node,
             id=row.id,
-            external_id=node.external_id,
-            graph_name=node.graph_name,
-            agent_bundle_id=node.agent_bundle_id,
-            general_type_name=node.general_type_name,
-            specific_type_name=node.specific_type_name,
-            name=node.name,
-            status=node.status,
             data_json=data_json,
             is_archived=False,
             seq=row.seq,

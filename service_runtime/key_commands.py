@@ -13,6 +13,7 @@ from typing import Any
 
 from service_runtime.auth import OPERATOR, SCOPES
 from service_runtime.commands import Subparsers
+from service_runtime.copying import copied
 from service_runtime.databases import Databases
 from service_runtime.keys import DEFAULT_TENANT, KeyAdministration, NewKey
 from service_runtime.postgres import HOME
@@ -95,15 +96,11 @@ def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
     match arguments.command, arguments.access_command:
         case "keys", "create":
             key = administration.create(
-                NewKey(
-                    tenant=arguments.tenant,
-                    subject=arguments.subject,
+                copied(
+                    NewKey,
+                    arguments,
                     scopes=arguments.scope or ["read", "write"],
-                    user_id=arguments.user_id,
-                    agent_id=arguments.agent_id,
-                    app_ids=arguments.app_ids,
                     agent_bundle_id=arguments.agent_bundle_id or "",
-                    graph_names=arguments.graph_names,
                     lifetime=arguments.expires_in,
                 )
             )

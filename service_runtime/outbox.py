@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from service_runtime import background
+from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.queue_room import QUEUED_MAX, QueueRoom
@@ -169,10 +170,7 @@ class Outbox:
             "count_max": count_max,
             "lease": timedelta(seconds=LEASE_S),
         }
-        return [
-            Owed(id=row.id, subject_id=row.subject_id, attempts=row.attempts, leased_until=row.leased_until)
-            for row in await tenant.query(self._claim, parameters)
-        ]
+        return [copied(Owed, row) for row in await tenant.query(self._claim, parameters)]
 
     async def hold(self, transaction: Transaction, owed: Owed) -> bool:
         """Keep work that is done step by step from others for a step; False if it is not this claim's any more."""

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from service_runtime.copying import copied
 from service_runtime.documents import NESTING_MAX
 from service_runtime.places import CallLimits, Shares
 
@@ -234,12 +235,8 @@ class ServiceSettings(BaseSettings):
     @property
     def call_limits(self) -> CallLimits:
         """What calls may take up."""
-        return CallLimits(
-            calls_max=self.calls_max,
-            expensive_calls_max=self.expensive_calls_max,
-            ordinary_calls_max=self.ordinary_calls_max,
-            shares=Shares(of_tenant=self.calls_share_of_tenant, of_key=self.calls_share_of_key),
-            stream_idle_s=self.stream_idle_s,
+        return copied(
+            CallLimits, self, shares=Shares(of_tenant=self.calls_share_of_tenant, of_key=self.calls_share_of_key)
         )
 
     @property

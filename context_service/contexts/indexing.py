@@ -10,6 +10,7 @@ from context_service.parts import Part
 from context_service.retrieval.part_texts import PartText, part_text
 from context_service.retrieval.passages import Passage
 from context_service.retrieval.pieces import pieces
+from service_runtime.copying import copied
 
 _SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other
 _SAID = frozenset({"text", "data"})
@@ -57,20 +58,18 @@ def placed(
     one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime | None
 ) -> Passage:
     """Return a passage of a message where it stands."""
-    return Passage(
+    return copied(
+        Passage,
+        one,
         seq=seq,
         ordinal=ordinal,
         session=session,
-        text=one.text,
-        terms=one.terms,
-        kind=one.kind,
         said_at=said_at,
-        is_said=one.is_said,
-        marks=one.marks,
         role=said.role,
         author=said.name,
-        part=one.part,
         task_id=said.task_id,
+        numbers=None,
+        source_id=None,
     )
 
 

@@ -35,6 +35,7 @@ from context_service.contexts.model import (
 from context_service.parts import Part, of_json, to_json
 from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, portions, putting, putting_bytes
 from service_runtime.auth import Principal
+from service_runtime.copying import copied, fields_of
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
@@ -690,16 +691,10 @@ class Log:
         rows = await door.query(
             statement,
             {
+                **fields_of(which),
                 "tenant_id": door.tenant_id,
                 "after_at": after and after[0],
                 "after_id": after and after[1],
-                "agent_id": which.agent_id,
-                "owner_user_id": which.owner_user_id,
-                "created_from": which.created_from,
-                "created_to": which.created_to,
-                "is_closed": which.is_closed,
-                "app_id": which.app_id,
-                "entity_node_id": which.entity_node_id,
                 "metadata": which.metadata_contains_json,
                 "system": which.external_id and which.external_id.system,
                 "id": which.external_id and which.external_id.id,
@@ -934,28 +929,13 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
 
 
 def _context(row: Row) -> Context:
-    return Context(
-        context_id=row.context_id,
+    return copied(
+        Context,
+        row,
         ancestors=tuple(row.ancestors),
-        title=row.title,
         external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
         metadata_json=row.metadata,
-        entity_node_id=row.entity_node_id,
         agent_ids=tuple(row.agent_ids),
-        app_id=row.app_id,
-        agent_bundle_id=row.agent_bundle_id,
-        owner_user_id=row.owner_user_id,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        expires_at=row.expires_at,
-        closed_at=row.closed_at,
-        recall_profile=row.recall_profile,
-        last_seq=row.last_seq,
-        message_count=row.message_count,
-        token_count=row.token_count,
-        header_change=row.header_change,
-        imported_json=row.imported_json,
     )
 
 
@@ -1019,4 +999,4 @@ def messages_of(text: str) -> list[Message]:
 
 
 def _sent(row: Row) -> Sent:
-    return Sent(message_id=row.message_id, seq=row.seq, created_at=row.created_at, tokens=row.tokens)
+    return copied(Sent, row)

@@ -46,6 +46,7 @@ from contextkeep.errors import (
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.calls import give_way
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey, make_context_key
 from service_runtime.ids import new_id
@@ -444,14 +445,7 @@ class Messaging:
         async def change(transaction: Transaction, context: Context) -> Context:
             if context.closed_at:
                 raise ContextClosed("the context is closed", context_id=context_id)
-            before = ContextInput(
-                title=context.title,
-                external_ids=context.external_ids,
-                metadata_json=context.metadata_json,
-                entity_node_id=context.entity_node_id,
-                expires_at=context.expires_at,
-                recall_profile=context.recall_profile,
-            )
+            before = copied(ContextInput, context, app_id="", agent_bundle_id="")
             after = replace(before, **{name: getattr(said, name) for name in names})
             return await self._log.update(transaction, context_id, after)
 

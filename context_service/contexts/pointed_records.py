@@ -30,6 +30,7 @@ from context_service.retrieval.pieces import NumberedPiece, numbered
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.queue_room import QueueRoom
 from service_runtime.tenants import Rounds
@@ -236,14 +237,7 @@ class PointedRecords:
         writer = Principal(
             tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
         )
-        one = _Owed(
-            door=self._database.of(writer, context_id=row.context_id),
-            context_id=row.context_id,
-            seq=row.seq,
-            part=row.part,
-            record_id=row.record_id,
-            attempts=row.attempts,
-        )
+        one = copied(_Owed, row, door=self._database.of(writer, context_id=row.context_id))
         try:
             if one.record_id is None:
                 await self._remove(one)
@@ -322,21 +316,19 @@ class _Owed:
 
     def placed(self, place: int, one: NumberedPiece, pointing: Row) -> Passage:
         """Return a passage where it stands."""
-        return Passage(
+        return copied(
+            Passage,
+            pointing,
             seq=self.seq,
             ordinal=self.ordinals[place],
-            session=pointing.session,
             text=one.piece.text,
             terms=one.piece.terms,
             numbers=one.numbers,
             kind=RECORD,
-            said_at=pointing.said_at,
             is_said=False,
             marks=one.piece.marks,
-            role=pointing.role,
             author=pointing.name,
             part=self.part,
-            task_id=pointing.task_id,
             source_id=self.record_id,
         )
 

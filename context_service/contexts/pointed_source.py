@@ -16,6 +16,7 @@ from context_service.retrieval.part_texts import RECORD
 from context_service.retrieval.passages import CONTEXT, Passage, Scope
 from context_service.retrieval.sources import Origin, Source
 from context_service.retrieval.terms import terms_of
+from service_runtime.copying import copied
 from service_runtime.postgres import Row
 
 _POINTING = 20  # messages and artifacts of a page; each may point at records of thousands of passages
@@ -57,21 +58,16 @@ async def _origin(scope: Scope, rows: Sequence[Row]) -> Origin:
 
 
 def _passage(row: Row) -> Passage:
-    return Passage(
-        seq=row.seq,
-        ordinal=row.ordinal,
-        session=row.session,
-        text=row.text,
+    return copied(
+        Passage,
+        row,
         terms=terms_of(row.text),
         kind=RECORD,
-        said_at=row.said_at,
         is_said=False,
         marks=marks_of(row.text),
-        role=row.role,
         author=row.name,
-        part=row.part,
-        task_id=row.task_id,
         source_id=row.record_id,
+        numbers=None,
     )
 
 

@@ -31,6 +31,7 @@ from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_at_most, check_count
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.metrics import Timed
 
@@ -319,16 +320,14 @@ def _item(one: Ranked, text: str, of: str | Artifact) -> RecalledItem:
     """Return an item `of` a message, by its id, or of an artifact."""
     row = one.row
     is_artifact = isinstance(of, Artifact)
-    return RecalledItem(
+    return copied(
+        RecalledItem,
+        row,
         ref=ref_of(row.seq, row.ordinal),
-        kind=row.kind,
         seq=0 if is_artifact else row.seq,
         message_id="" if isinstance(of, Artifact) else of,
-        task_id=row.task_id,
         artifact_id=of.artifact_id if isinstance(of, Artifact) else "",
-        role=row.role,
         name=row.author,
-        said_at=row.said_at,
         text=text,
         tokens=0,
         score=one.score,

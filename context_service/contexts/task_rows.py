@@ -16,6 +16,7 @@ from context_service.contexts.log import ALIVE, Log
 from context_service.contexts.model import MessageInput, Task, TaskInput, TaskState
 from context_service.parts import of_json, to_json
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Transaction
 
@@ -260,17 +261,11 @@ def read_message(text: str) -> MessageInput:
 
 
 def _task(row: Row) -> Task:
-    return Task(
-        task_id=row.task_id,
-        context_id=row.context_id,
+    return copied(
+        Task,
+        row,
         state=TaskState(row.state),
         message=read_message(row.status_message) if row.status_message else None,
-        status_at=row.status_at,
         reference_task_ids=tuple(row.reference_task_ids),
         metadata_json=row.metadata,
-        version=row.version,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        imported_json=row.imported_json,
     )

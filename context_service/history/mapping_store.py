@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from context_service.history.rules import Rules
 from contextkeep.errors import LimitExceeded, MappingExists
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
 
 _RULES = TypeAdapter(Rules)
@@ -230,12 +231,4 @@ def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, rep
 
 
 def _stored(row: Row) -> StoredMapping:
-    return StoredMapping(
-        app_id=row.app_id,
-        name=row.name,
-        rules=_RULES.validate_python(row.rules),
-        rules_version=row.rules_version,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    return copied(StoredMapping, row, rules=_RULES.validate_python(row.rules))

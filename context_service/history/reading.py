@@ -12,6 +12,7 @@ from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping
 from context_service.history.node_mapper import NodeMapper, Skipped
 from contextkeep.errors import CostExceeded
+from service_runtime.copying import copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +79,12 @@ def within_budget() -> Iterator[None]:
 
 def _walk(mapping: Mapping, node_id: str) -> Walk:
     walk = mapping.walk
-    return Walk(
+    return copied(
+        Walk,
+        walk,
         node_id=node_id,
-        edge_types=walk.edge_types,
-        direction=walk.direction,
-        depth_max=walk.depth_max,
-        entity_types=walk.entity_types,
-        include_start=walk.include_start,
-        include_archived=walk.include_archived,
         fields=frozenset(name for name in ENTITY_FIELDS if mapping.reads("entity", name)),
         with_edges=mapping.reads_any("edge"),
+        with_reached=False,
+        with_origin=False,
     )

@@ -42,6 +42,7 @@ from contextkeep.errors import (
 )
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
+from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
 
 POLL_S = 0.5
@@ -292,16 +293,7 @@ class MappingRegistry:
 
     def _keep(self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = "") -> _Found:
         """Keep what was compiled, behind all others; the first of them make room for it."""
-        listed = Listed(
-            app_id=stored.app_id,
-            name=stored.name,
-            rules=stored.rules,
-            rules_version=stored.rules_version,
-            version=stored.version,
-            error=problem,
-            created_at=stored.created_at,
-            updated_at=stored.updated_at,
-        )
+        listed = copied(Listed, stored, error=problem)
         found = _Found(listed=listed, mapping=mapping)
         key = (principal.tenant_id, stored.app_id, stored.name)
         if before := self._compiled.pop(key, None):

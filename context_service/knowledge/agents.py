@@ -26,6 +26,7 @@ from contextkeep.errors import (
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_stored, check_text, check_texts
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -272,11 +273,9 @@ def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: 
 
 def _agent(row: Row) -> Agent:
     template_body = getattr(row, "template_body", None)  # of one agent; a page is read without its templates
-    return Agent(
+    return copied(
+        Agent,
+        row,
         said=_said(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
         template=_said(row.template_id, template_body, template_id="", callers=None) if template_body else None,
-        version=row.version,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        updated_by=row.updated_by,
     )

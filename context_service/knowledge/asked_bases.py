@@ -23,6 +23,7 @@ from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import KNOWLEDGE_BASE, Passages
 from context_service.retrieval.ranking import Ranked
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
 
 PASSAGES_MAX = 2  # of one document
@@ -156,16 +157,7 @@ class AskedBases:
     async def asked(self, names: Sequence[str], *, principal: Principal) -> list[AskedBase]:
         """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
         rows = await self._database.of(principal.without_admin()).query(_ASKED, _named(names, principal))
-        return [
-            AskedBase(
-                base_id=row.base_id,
-                name=row.name,
-                documents=row.document_count,
-                waiting=row.waiting,
-                failed=row.failed,
-            )
-            for row in rows
-        ]
+        return [copied(AskedBase, row, documents=row.document_count) for row in rows]
 
     async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
         """Return those of Amazon Bedrock, as `asked` does the others."""
@@ -258,19 +250,6 @@ def _named(names: Sequence[str], principal: Principal) -> Mapping[str, object]:
 
 
 def _said(row: Row, one: Ranked) -> SaidByDocument:
-    return SaidByDocument(
-        document_id=row.document_id,
-        base=row.base,
-        name=row.name,
-        uri=row.uri,
-        record_id=row.record_id,
-        heading=row.heading or "",
-        page=row.page,
-        start=row.start,
-        end=row.end,
-        ordinal=row.ordinal,
-        text=row.text,
-        added_at=row.created_at,
-        score=one.score,
-        cosine=one.cosine,
+    return copied(
+        SaidByDocument, row, heading=row.heading or "", added_at=row.created_at, score=one.score, cosine=one.cosine
     )

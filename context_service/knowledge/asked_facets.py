@@ -21,6 +21,7 @@ from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import BRAIN, Passages
 from context_service.retrieval.ranking import Ranked
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
 
 PASSAGES_MAX = 2  # of one facet
@@ -171,7 +172,7 @@ class AskedFacets:
         """Return all that a facet says; None: the principal sees no such one."""
         named = {"tenant_id": principal.tenant_id, "page_id": page_id, "slug": slug, "is_put": is_put}
         for row in await self._database.of(principal).query(_WHOLE, named):
-            return WholeFacet(title=row.title, heading=row.heading, text=row.text, is_cut=row.is_cut, as_of=row.as_of)
+            return copied(WholeFacet, row)
         return None
 
     async def _shown(self, taken: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
@@ -197,26 +198,11 @@ def _same(row: Row) -> object:
 
 
 def _said(row: Row, one: Ranked) -> SaidByFacet:
-    return SaidByFacet(
-        page_id=row.page_id,
-        definition_name=row.definition_name,
-        definition_version=row.definition_version,
-        node_id=row.node_id,
-        node_type=row.node_type,
-        title=row.title,
-        slug=row.slug,
-        heading=row.heading,
+    return copied(
+        SaidByFacet,
+        row,
         kind=FacetKind(row.kind),
-        confidence=row.confidence,
-        as_of=row.as_of,
-        fresh_until=row.fresh_until,
-        compiled_at=row.compiled_at,
         stale=facet_stale(row, of_page=page_stale(row)),
-        is_put=row.is_put,
-        compile_id=row.compile_id,
-        put_by=row.put_by,
-        ordinal=row.ordinal,
-        text=row.text,
         score=one.score,
         cosine=one.cosine,
     )

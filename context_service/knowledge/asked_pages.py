@@ -21,6 +21,7 @@ from context_service.retrieval.matching import Row as MatchedRow
 from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import WIKI, Passages
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
 
 PASSAGES_MAX = 2  # of one page
@@ -196,17 +197,11 @@ class AskedPages:
 
 
 def _said(row: Row, one: _Taken, cites: Sequence[UUID]) -> SaidByPage:
-    return SaidByPage(
-        page_id=row.page_id,
-        slug=row.slug,
-        title=row.title,
-        version=row.version,
+    return copied(
+        SaidByPage,
+        row,
         heading=row.heading or "",
-        ordinal=row.ordinal,
-        text=row.text,
         written_at=row.created_at,
-        as_of=row.as_of,
-        fresh_until=row.fresh_until,
         stale=stale_of(row),
         score=one.score,
         cosine=one.cosine,

@@ -22,6 +22,7 @@ from context_service.retrieval.pieces import Piece
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
 
@@ -732,23 +733,7 @@ def _page(row: Row, facets: Sequence[KeptFacet] = ()) -> KeptPage:
     stale = page_stale(row)
     stale += [f"{one.heading}: {why}" for one in facets for why in one.stale if why not in stale]
     stale += [past(one) for one in getattr(row, "past", ())]
-    return KeptPage(
-        page_id=row.page_id,
-        definition_name=row.definition_name,
-        definition_version=row.definition_version,
-        node_id=row.node_id,
-        node_type=row.node_type,
-        title=row.title,
-        aliases=row.aliases,
-        stale=stale,
-        graph_name=row.graph_name,
-        agent_bundle_id=row.agent_bundle_id,
-        app_id=row.app_id,
-        compile_id=row.compile_id,
-        compiled_at=row.compiled_at,
-        created_at=row.created_at,
-        facets=facets,
-    )
+    return copied(KeptPage, row, stale=stale, facets=facets)
 
 
 def facet_stale(row: Row, *, of_page: Sequence[str]) -> list[str]:
@@ -762,21 +747,6 @@ def _facet(row: Row, page: Row) -> KeptFacet:
         sources = [NamedSource(label=label, uri=uri) for label, uri in row.sources]
     else:
         sources = [Source(*one) for one in row.sources]
-    return KeptFacet(
-        slug=row.slug,
-        heading=row.heading,
-        kind=FacetKind(row.kind),
-        text=row.text,
-        is_cut=row.is_cut,
-        confidence=row.confidence,
-        as_of=row.as_of,
-        fresh_until=row.fresh_until,
-        stale=facet_stale(row, of_page=page_stale(page)),
-        sources=sources,
-        bundles=row.bundles,
-        is_declassified=row.is_declassified,
-        definition_version=row.definition_version,
-        compile_id=row.compile_id,
-        put_by=row.put_by,
-        written_at=row.written_at,
+    return copied(
+        KeptFacet, row, kind=FacetKind(row.kind), stale=facet_stale(row, of_page=page_stale(page)), sources=sources
     )

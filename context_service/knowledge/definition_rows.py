@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from context_service.knowledge.definition import VERSIONS_MAX, Definition, DefinitionRules, DefinitionState
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
 
 _RULES = TypeAdapter(DefinitionRules)
@@ -151,14 +152,4 @@ class DefinitionRows:
 
 
 def _definition(row: Row) -> Definition:
-    return Definition(
-        name=row.name,
-        version=row.version,
-        state=DefinitionState(row.state),
-        rules=_RULES.validate_python(row.rules),
-        created_by=row.created_by,
-        created_at=row.created_at,
-        approved_by=row.approved_by,
-        approved_at=row.approved_at,
-        retired_at=row.retired_at,
-    )
+    return copied(Definition, row, state=DefinitionState(row.state), rules=_RULES.validate_python(row.rules))

@@ -17,6 +17,7 @@ from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.passages import KNOWLEDGE_BASE, Audience, Passage, Passages, Scope
 from context_service.working_memory.record_fields import ACTIVE
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
@@ -314,19 +315,4 @@ def passage(one: DocumentPiece, document_id: UUID, *, ordinal: int, seq: int, sa
 
 
 def _document(row: Row, base: str) -> Document:
-    return Document(
-        document_id=row.document_id,
-        base=base,
-        name=row.name,
-        uri=row.uri,
-        content_type=row.content_type,
-        size_bytes=row.size_bytes,
-        record_id=row.record_id,
-        state=DocumentState(row.state),
-        error=row.error,
-        passage_count=row.passage_count,
-        is_cut=row.is_cut,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    return copied(Document, row, base=base, state=DocumentState(row.state))

@@ -41,6 +41,7 @@ from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, aside, remaining_s
 from service_runtime.checks import check_stored, check_text
+from service_runtime.copying import copied
 from service_runtime.destinations import Destinations, literal_of
 from service_runtime.documents import parse_object
 from service_runtime.postgres import Database, Row, Tenant, Transaction
@@ -418,18 +419,10 @@ def _no_tool(server_id: str, tool_name: str) -> McpToolNotFound:
 
 
 def _tool(row: Row) -> Tool:
-    return Tool(
-        server_id=row.server_id,
-        provider_id=row.provider_id,
+    return copied(
+        Tool,
+        row,
         definition=Definition(name=row.tool_name, text=row.definition),
-        is_gone=row.is_gone,
-        discovered_at=row.discovered_at,
-        approved_sha256=row.approved_sha256,
-        approved_by=row.approved_by,
-        approved_at=row.approved_at,
-        search_safe_recorded_by=row.search_safe_recorded_by,
-        is_default=row.is_default,
-        arguments=row.arguments,
         server_name=row.display_name,
         server_url=row.url,
         server_is_disabled=row.is_disabled,

@@ -21,6 +21,7 @@ from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_stored
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Transaction
@@ -164,20 +165,14 @@ class Memories:
         found = await beside_the_loop(
             _CUTTING * size, pieces_of, said.text, said.key, said.experience, count=self._count
         )
-        kept = Kept(
+        kept = copied(
+            Kept,
+            said,
             memory_id=new_id(),
-            kind=said.kind,
-            text=said.text,
-            confidence=said.confidence,
             sources=[said.source] if said.source else [],
-            happened_at=said.happened_at,
-            key=said.key,
-            experience=said.experience,
             statement_sha256=statement_of(said.text, said.experience),
             passage_count=len(found),
             owner_user_id=principal.user_id,
-            app_id=said.app_id,
-            agent_bundle_id=said.agent_bundle_id,
             created_by=principal.subject,
         )
         return kept, found

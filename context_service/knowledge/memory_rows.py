@@ -24,6 +24,7 @@ from context_service.knowledge.model import (
     MemoryState,
 )
 from context_service.retrieval.passages import MEMORY, Scope
+from service_runtime.copying import copied, fields_of
 from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Row, Tenant, Transaction
@@ -366,29 +367,16 @@ class MemoryRows:
 
     def _memory(self, row: Row) -> Memory:
         check_wanted()
-        return Memory(
-            memory_id=row.memory_id,
-            seq=row.seq,
-            text=row.text,
+        return copied(
+            Memory,
+            row,
             kind=MemoryKind(row.kind),
-            confidence=row.confidence,
             sources=tuple(MemorySource(**one) for one in orjson.loads(row.sources)),
-            happened_at=row.happened_at,
-            key=row.key,
             experience=Experience(goal=row.goal, outcome=row.outcome, quality=row.quality)
             if row.goal or row.outcome or row.quality is not None
             else None,
             state=self._state(row),
-            superseded_by=row.superseded_by,
             contradicts=tuple(row.contradicts),
-            version=row.version,
-            owner_user_id=row.owner_user_id,
-            app_id=row.app_id,
-            agent_bundle_id=row.agent_bundle_id,
-            created_by=row.created_by,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-            imported_json=row.imported_json,
         )
 
     def _state(self, row: Row) -> MemoryState:
@@ -399,21 +387,14 @@ class MemoryRows:
 
 def _named(transaction: Transaction, kept: Kept) -> dict[str, object]:
     return {
+        **fields_of(kept),
         **kept.whose,
         "tenant_id": transaction.tenant_id,
-        "memory_id": kept.memory_id,
-        "happened_at": kept.happened_at,
-        "confidence": kept.confidence,
-        "passage_count": kept.passage_count,
-        "created_by": kept.created_by,
         "kind": kept.kind.value,
-        "key": kept.key,
-        "text": kept.text,
         "goal": kept.experience.goal if kept.experience else "",
         "outcome": kept.experience.outcome if kept.experience else "",
         "quality": kept.experience.quality if kept.experience else None,
         "sources": _json(kept.sources),
-        "statement_sha256": kept.statement_sha256,
     }
 
 

@@ -31,6 +31,7 @@ from context_service.retrieval.terms import masks
 from contextkeep.errors import MemoryNotFound
 from service_runtime.auth import Principal
 from service_runtime.checks import utf8_bytes
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 KIND = "page"  # of their passages
@@ -412,16 +413,7 @@ class PageRows:
         """
         said = {**_which(name, principal), "before": before, "count": count}
         rows = await self._database.of(principal).query(_VERSIONS, said)
-        found = [
-            PageVersion(
-                version=row.version,
-                title=row.title,
-                created_by=row.created_by,
-                created_at=row.created_at,
-                size_bytes=row.size_bytes,
-            )
-            for row in rows
-        ]
+        found = [copied(PageVersion, row) for row in rows]
         return (rows[0].page_id if rows else None), found
 
     async def meant(self, transaction: Transaction, name: PageName, principal: Principal) -> Newest | None:
@@ -502,29 +494,7 @@ def stale_of(row: Row) -> list[str]:
 def _page(row: Row, *, markdown: str = "", sources: Sequence[PageSource] = ()) -> Page:
     is_newest = row.version == row.newest_version
     stale = stale_of(row) if is_newest else [f"version {row.newest_version} is newer"]
-    return Page(
-        page_id=row.page_id,
-        slug=row.slug,
-        title=row.title,
-        version=row.version,
-        newest_version=row.newest_version,
-        aliases=row.aliases,
-        memory_ids=row.memory_ids,
-        sources=sources,
-        markdown=markdown,
-        size_bytes=row.size_bytes,
-        as_of=row.as_of,
-        fresh_until=row.fresh_until,
-        stale=stale,
-        owner_user_id=row.owner_user_id,
-        app_id=row.app_id,
-        agent_bundle_id=row.agent_bundle_id,
-        created_by=row.created_by,
-        written_by=row.written_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        imported_json=row.imported_json,
-    )
+    return copied(Page, row, sources=sources, markdown=markdown, stale=stale)
 
 
 def _sources(text: str) -> list[PageSource]:

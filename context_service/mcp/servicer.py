@@ -18,6 +18,7 @@ from contextkeep.context.v1 import tools_pb2_grpc
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import PermissionDenied, ToolNotFound
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop, parse_object
 
 _OF_ALL = (*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *WINDOW_TOOLS, *RAG_TOOLS)
@@ -49,16 +50,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         principal = calls.principal()
         return pb.ListToolsResponse(
             tools=[
-                pb.Tool(
-                    tool_name=tool.name,
-                    context_type=tool.context_type,
-                    description=tool.description,
-                    input_schema_json=tool.input_schema_json,
-                    output_schema_json=tool.output_schema_json,
-                    read_only=tool.scope == "read",
-                    destructive=tool.destructive,
-                    idempotent=tool.idempotent,
-                )
+                copied(pb.Tool, tool, tool_name=tool.name, read_only=tool.scope == "read")
                 for tool in TOOLS.values()
                 if tool.scope in principal.scopes
                 and (tool.method.options.context_key or not principal.context_id)

@@ -9,6 +9,7 @@ from context_service.knowledge.asked_facets import AskedFacets, SaidByFacet
 from context_service.query.providers import Answered, Asked, Expanded, Hit, ProviderInfo, Scope, State
 from context_service.retrieval.passages import BRAIN
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 
 TRUST = 3  # of a facet whose kind says nothing else; each says its own
 _BETWEEN = " > "
@@ -85,12 +86,13 @@ def _named(source_id: str) -> tuple[UUID, str, bool] | None:
 
 
 def _hit(one: SaidByFacet) -> Hit:
-    return Hit(
+    return copied(
+        Hit,
+        one,
         source_id=f"{one.page_id}/{_PUT if one.is_put else BRAIN}/{one.slug}/{one.ordinal}",
         title=_BETWEEN.join((one.title, one.heading)),
         snippet=one.text,
         scope=Scope.TEAM,
-        score=one.score,
         label=one.title,
         uri=f"brain://{one.page_id}#{one.slug}",
         metadata={
@@ -109,7 +111,4 @@ def _hit(one: SaidByFacet) -> Hit:
             "fresh_until": one.fresh_until.isoformat() if one.fresh_until else "",
             "stale": "; ".join(one.stale),
         },
-        as_of=one.as_of,
-        cosine=one.cosine,
-        trust=one.trust,
     )

@@ -14,6 +14,7 @@ from context_service.query.checking import SOURCE_ID_CHARS_MAX, TITLE_CHARS_MAX,
 from context_service.query.hits import Expanded, Scope
 from context_service.query.providers import Entry, Expanding
 from context_service.query.questions import Selected, provider_of
+from service_runtime.copying import copied
 
 BYTES_MAX = 1024 * 1024  # of all texts of an answer, in UTF-8
 
@@ -110,16 +111,7 @@ def told(refs: Iterable[str], found: Mapping[str, Expanded], refused: Mapping[st
         if one is None:
             answer.append(ExpandedRef(ref=ref, reason=refused.get(provider_of(ref), NOT_FOUND)))
             continue
-        shown = ExpandedRef(
-            ref=ref,
-            is_found=True,
-            text=one.text,
-            is_cut=one.is_cut,
-            reason=_CUT_BY_PROVIDER if one.is_cut else "",
-            title=one.title,
-            scope=one.scope,
-            as_of=one.as_of,
-        )
+        shown = copied(ExpandedRef, one, ref=ref, is_found=True, reason=_CUT_BY_PROVIDER if one.is_cut else "")
         content = one.text.encode(errors="replace")
         if len(content) > left_bytes:
             text = content[:left_bytes].decode(errors="ignore")

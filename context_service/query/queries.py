@@ -53,6 +53,7 @@ from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgume
 from service_runtime import calls
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, answer_s, current_call, remaining_s
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.metrics import Counted
 
@@ -445,16 +446,7 @@ class ContextQueries:
         """Return what may be shown of what a provider answered."""
         candidates: list[Candidate] = []
         if isinstance(answered, Checked):
-            status = Status(
-                entry=entry,
-                state=answered.state,
-                reason=answered.reason,
-                took_s=outcome.took_s,
-                hit_count=len(answered.hits),
-                as_of=answered.as_of,
-                target=answered.target,
-                mode=answered.mode,
-            )
+            status = copied(Status, answered, entry=entry, took_s=outcome.took_s, hit_count=len(answered.hits))
             candidates = [
                 Candidate(
                     provider_id=entry.info.id,

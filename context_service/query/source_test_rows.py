@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from service_runtime.auth import Principal
+from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row
 
 KEPT_MAX = 200  # of a tenant, the newest
@@ -98,16 +99,10 @@ class SourceTestRows:
     async def insert(self, test: SourceTest, *, principal: Principal) -> SourceTest:
         """Keep a test; the oldest of the tenant goes, if there are too many."""
         said = {
-            "test_id": test.test_id,
-            "replay_of": test.replay_of,
+            **fields_of(test),
             "context_ids": list(test.context_ids),
-            "owner_user_id": test.owner_user_id,
-            "created_by": test.created_by,
-            "label": test.label,
             "warnings": list(test.warnings),
             "outcome": orjson.dumps(test.outcome).decode(),
-            "question": test.question,
-            "answer": test.answer,
         }
         (row,) = await self._query(_INSERT, principal, **said)
         return _test(row)
@@ -137,15 +132,4 @@ class SourceTestRows:
 
 
 def _test(row: Row) -> SourceTest:
-    return SourceTest(
-        test_id=row.test_id,
-        created_at=row.created_at,
-        replay_of=row.replay_of,
-        owner_user_id=row.owner_user_id,
-        created_by=row.created_by,
-        label=row.label,
-        warnings=row.warnings,
-        outcome=row.outcome,
-        question=bytes(row.question),
-        answer=bytes(row.answer),
-    )
+    return copied(SourceTest, row, question=bytes(row.question), answer=bytes(row.answer), context_ids=())

@@ -17,6 +17,7 @@ from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.errors import InvalidArgument, KeyNotFound
 from service_runtime import calls
 from service_runtime.audit_trail import AdministrativeCall, AuditTrail
+from service_runtime.copying import copied
 from service_runtime.given_keys import KEY_LIFETIME_MAX, Caller, GivenKey, GivenKeys
 from service_runtime.ids import parse_optional_id
 from service_runtime.keys import PREFIX_CHARS, NewKey
@@ -54,14 +55,12 @@ class AdministrationServicer(OperationsServicer):
             raise InvalidArgument("key.scopes is empty", field="key.scopes")
         if not 0 <= said.ttl_s <= KEY_LIFETIME_MAX.total_seconds():
             raise InvalidArgument("key.ttl_s is negative, or too much", field="key.ttl_s")
-        new = NewKey(
+        new = copied(
+            NewKey,
+            said,
             tenant="",
-            subject=said.subject,
             scopes=tuple(said.scopes),
-            user_id=said.user_id,
-            agent_id=said.agent_id,
             app_ids=tuple(said.app_ids),
-            agent_bundle_id=said.agent_bundle_id,
             graph_names=tuple(said.graph_names),
             lifetime=timedelta(seconds=said.ttl_s) if said.ttl_s else None,
         )
@@ -91,16 +90,14 @@ class AdministrationServicer(OperationsServicer):
 
 def _caller(caller: Caller) -> pb.GetCallerResponse:
     principal = caller.principal
-    return pb.GetCallerResponse(
+    return copied(
+        pb.GetCallerResponse,
+        principal,
         tenant_id=str(principal.tenant_id),
         tenant=caller.tenant,
-        subject=principal.subject,
         key_prefix=caller.key_prefix,
         scopes=sorted(principal.scopes),
-        user_id=principal.user_id,
-        agent_id=principal.agent_id,
         app_ids=sorted(principal.app_ids),
-        agent_bundle_id=principal.agent_bundle_id,
         graph_names=sorted(principal.graph_names),
         context_id=str(principal.context_id or ""),
         expires_at=wire.timestamp(caller.expires_at) if caller.expires_at else None,
@@ -108,17 +105,10 @@ def _caller(caller: Caller) -> pb.GetCallerResponse:
 
 
 def _key(key: GivenKey) -> pb.ApiKey:
-    return pb.ApiKey(
-        prefix=key.prefix,
-        subject=key.subject,
-        scopes=key.scopes,
-        user_id=key.user_id,
-        agent_id=key.agent_id,
-        app_ids=key.app_ids,
-        agent_bundle_id=key.agent_bundle_id,
-        graph_names=key.graph_names,
+    return copied(
+        pb.ApiKey,
+        key,
         context_id=str(key.context_id or ""),
-        made_by=key.made_by,
         created_at=wire.timestamp(key.created_at),
         expires_at=wire.timestamp(key.expires_at) if key.expires_at else None,
         revoked_at=wire.timestamp(key.revoked_at) if key.revoked_at else None,
@@ -127,17 +117,6 @@ def _key(key: GivenKey) -> pb.ApiKey:
 
 
 def _call(call: AdministrativeCall) -> pb.AdministrativeCall:
-    return pb.AdministrativeCall(
-        call_id=call.call_id,
-        called_at=wire.timestamp(call.called_at),
-        method=call.method,
-        scope=call.scope,
-        status=call.status,
-        reason=call.reason,
-        subject=call.subject,
-        user_id=call.user_id,
-        agent_id=call.agent_id,
-        peer=call.peer,
-        count=call.count,
-        ids_json=orjson.dumps(call.ids).decode(),
+    return copied(
+        pb.AdministrativeCall, call, called_at=wire.timestamp(call.called_at), ids_json=orjson.dumps(call.ids).decode()
     )

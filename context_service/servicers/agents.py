@@ -8,6 +8,7 @@ from context_service.servicers.said import ids_of, principal_of
 from contextkeep.context.v1 import agents_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
@@ -131,12 +132,10 @@ def _policy(said: AgentInput) -> pb.AgentPolicy:
 
 def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
     said, callers = agent.said, agent.said.callers if with_callers else None
-    return pb.Agent(
-        agent_id=said.agent_id,
-        display_name=said.display_name,
-        template_id=said.template_id,
+    return copied(
+        pb.Agent,
+        said,
         node_ids=map(str, said.node_ids),
-        knowledge_bases=said.knowledge_bases,
         policy=_policy(said),
         callers=pb.AgentCallers(user_ids=callers.user_ids, agent_ids=callers.agent_ids, subjects=callers.subjects)
         if callers

@@ -19,6 +19,7 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1 import chat_history_pb2_grpc, message_pb2
 from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
+from service_runtime.copying import copied
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
 STREAM_BYTES = 1024 * 1024
@@ -109,14 +110,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         """Answer a page of nodes with what came of them."""
         page = await self._assembly.page(
             calls.principal(),
-            AssemblyQuestion(
+            copied(
+                AssemblyQuestion,
+                request,
                 node_id=str(await self._names.id_of("node_id", request.node_id, request)),
-                app_id=request.app_id,
-                mapping_name=request.mapping_name,
-                max_messages=request.max_messages,
                 data_paths=tuple(request.data_paths),
-                page_size=request.page_size,
-                page_token=request.page_token,
             ),
         )
         response = pb.AssembleContextResponse(next_page_token=page.next_page_token)
@@ -185,13 +183,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     async def _question(
         self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest, to: Format | None = None
     ) -> HistoryQuestion:
-        return HistoryQuestion(
+        return copied(
+            HistoryQuestion,
+            request,
             node_id=str(await self._names.id_of("node_id", request.node_id, request)),
-            app_id=request.app_id,
-            mapping_name=request.mapping_name,
-            max_messages=request.max_messages,
-            strict=request.strict,
-            tokens_max=request.tokens_max,
             tokens_family=_FAMILIES.get(to, "o200k") if to else "o200k",
         )
 

@@ -21,6 +21,7 @@ from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
 from service_runtime.checks import check_count, check_text
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -135,17 +136,15 @@ def tried_page(rules: DefinitionRules, made: Made) -> pb.TestDefinitionResponse:
 
 
 def _progress(counts: Counts) -> pb.CompilePagesResponse:
-    return pb.CompilePagesResponse(
+    return copied(
+        pb.CompilePagesResponse,
+        counts,
         compile_id=str(counts.compile_id),
-        nodes_read=counts.nodes_read,
-        changes_read=counts.changes_read,
         pages_written=counts.written,
         pages_unchanged=counts.unchanged,
         pages_removed=counts.removed,
         pages_failed=counts.failed,
-        definition_name=counts.definition_name,
         problems=map(_problem, counts.problems),
-        is_done=counts.is_done,
     )
 
 
@@ -171,19 +170,12 @@ def _made_facet(facet: MadeFacet) -> pb.Facet:
 
 
 def _page(one: KeptPage) -> pb.CompiledPage:
-    return pb.CompiledPage(
+    return copied(
+        pb.CompiledPage,
+        one,
         page_id=str(one.page_id),
-        definition_name=one.definition_name,
-        definition_version=one.definition_version,
         node_id=str(one.node_id),
-        node_type=one.node_type,
-        title=one.title,
-        aliases=one.aliases,
         facets=map(_facet, one.facets),
-        stale=one.stale,
-        graph_name=one.graph_name,
-        agent_bundle_id=one.agent_bundle_id,
-        app_id=one.app_id,
         compile_id=str(one.compile_id),
         compiled_at=wire.timestamp(one.compiled_at),
         created_at=wire.timestamp(one.created_at),
@@ -191,23 +183,16 @@ def _page(one: KeptPage) -> pb.CompiledPage:
 
 
 def _facet(one: KeptFacet) -> pb.Facet:
-    return pb.Facet(
-        slug=one.slug,
-        heading=one.heading,
+    return copied(
+        pb.Facet,
+        one,
         kind=NUMBER_OF_KIND[one.kind],
-        trust=one.trust,
-        text=one.text,
-        is_cut=one.is_cut,
-        confidence=one.confidence,
         as_of=wire.timestamp(one.as_of),
         fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
-        stale=one.stale,
         sources=map(_source, one.sources),
         agent_bundle_ids=one.bundles,
-        is_declassified=one.is_declassified,
         definition_version=one.definition_version if one.compile_id else 0,
         compile_id=str(one.compile_id or ""),
-        put_by=one.put_by,
         written_at=wire.timestamp(one.written_at),
     )
 

@@ -25,6 +25,7 @@ from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import context_query_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls, pages
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.requests import request_of
 
@@ -186,10 +187,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         first, other = [await self._tests.read(one, principal=calls.principal()) for one in ids]
         differ = compared(first, other)
         return pb.CompareSourceTestsResponse(
-            hits=[
-                pb.ComparedHit(ref=one.ref, title=one.title, rank=one.rank, other_rank=one.other_rank)
-                for one in differ.hits
-            ],
+            hits=[copied(pb.ComparedHit, one) for one in differ.hits],
             providers=[_compared(name, *both) for name, both in differ.providers.items()],
         )
 
@@ -202,15 +200,13 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
 
 
 def _test(test: SourceTest) -> pb.SourceTest:
-    return pb.SourceTest(
+    return copied(
+        pb.SourceTest,
+        test,
         test_id=str(test.test_id),
         created_at=wire.timestamp(test.created_at) if test.created_at else None,
-        created_by=test.created_by,
-        owner_user_id=test.owner_user_id,
-        label=test.label,
         replay_of=str(test.replay_of or ""),
         question=pb.QueryContextRequest.FromString(test.question),
-        warnings=test.warnings,
         hit_count=len(test.outcome["hits"]),
         duration_ms=test.outcome["duration_ms"],
         answer=pb.QueryContextResponse.FromString(test.answer) if test.answer else None,
@@ -232,8 +228,9 @@ def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, An
 
 def _question(request: pb.QueryContextRequest) -> Question:
     options = request.provider_options
-    return Question(
-        query=request.query,
+    return copied(
+        Question,
+        request,
         mode=_known("mode", request.mode, _MODES),
         scope=_known("scope", request.scope, _SCOPES),
         depth=_known("depth", request.depth, _DEPTHS),
@@ -246,12 +243,9 @@ def _question(request: pb.QueryContextRequest) -> Question:
         has_workspace_options=options.HasField("workspace"),
         memory_mode=_known("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
         has_memory_options=options.HasField("memory"),
-        tokens_max=request.tokens_max,
         time_from=wire.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
         time_to=wire.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
-        explain=request.explain,
         expand_refs=tuple(request.expand_refs),
-        agent_id=request.agent_id,
     )
 
 
@@ -272,31 +266,22 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
     families = {one.entry.info.id: one.entry.info.family for one in queried.statuses}
     assert call is not None, "a call is under way"
     return pb.QueryContextResponse(
-        asked=pb.QueryAsked(
-            query=question.query,
+        asked=copied(
+            pb.QueryAsked,
+            question,
             mode=_MODE[question.mode],
             scope=_SCOPE[question.scope],
             depth=_DEPTH[question.depth],
-            limit=question.limit,
             provider_ids=[one.entry.info.id for one in queried.statuses],
             context_ids=map(str, question.context_ids),
             node_ids=map(str, question.node_ids),
-            tokens_max=question.tokens_max,
             memory_query_mode=_MEMORY_MODE[question.memory_mode],
             time_from=wire.timestamp(question.time_from) if question.time_from else None,
             time_to=wire.timestamp(question.time_to) if question.time_to else None,
-            agent_id=question.agent_id,
         ),
         hits=[_hit(one, rank, families) for rank, one in enumerate(queried.hits, 1)],
         providers=map(_status, queried.statuses),
-        answer=pb.QueryAnswer(
-            text=queried.answer.text,
-            hit_refs=queried.answer.hit_refs,
-            method=queried.answer.method,
-            reason=queried.answer.reason,
-        )
-        if queried.answer
-        else None,
+        answer=copied(pb.QueryAnswer, queried.answer) if queried.answer else None,
         prompt_text=queried.prompt_text,
         prompt_tokens=queried.prompt_tokens,
         trace_id=call.call_id,
@@ -323,13 +308,9 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
 
 
 def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
-    return pb.ExpandedRef(
-        ref=one.ref,
-        is_found=one.is_found,
-        text=one.text,
-        is_cut=one.is_cut,
-        reason=one.reason,
-        title=one.title,
+    return copied(
+        pb.ExpandedRef,
+        one,
         scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED,
         as_of=wire.timestamp(one.as_of) if one.as_of else None,
         untrusted=one.is_found,
@@ -378,17 +359,15 @@ def _source(one: Candidate, family: str) -> pb.HitSource:
 
 
 def _status(one: Status) -> pb.ProviderStatus:
-    return pb.ProviderStatus(
+    return copied(
+        pb.ProviderStatus,
+        one,
         provider_id=one.entry.info.id,
         family=one.entry.info.family,
         display_name=one.entry.info.display_name,
         state=_STATE[one.state],
-        reason=one.reason,
         duration_ms=_ms(one.took_s),
-        hit_count=one.hit_count,
         as_of=wire.timestamp(one.as_of) if one.as_of else None,
-        target=one.target,
-        mode=one.mode,
     )
 
 

@@ -53,6 +53,7 @@ from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.given_keys import IssuedKey
 from service_runtime.ids import parse_id
@@ -123,18 +124,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
         window = await self._windows.open(
             parse_id("context_id", request.context_id),
-            Opening(
-                model=request.model,
-                context_tokens=request.context_tokens,
-                format=message_wire.message_format(request.format),
-                system_prompt=request.system_prompt,
-                tools_json=request.tools_json,
-                goal=request.goal,
-                token_budget=request.token_budget,
-                output_reservation=request.output_reservation,
-                compression_profile=request.compression_profile,
-                config=_said(request.config),
-            ),
+            copied(Opening, request, format=message_wire.message_format(request.format), config=_said(request.config)),
             principal=principal_of(request.subject_user_id),
             request=request_of("OpenWindow", request, response=response),
         )
@@ -242,13 +232,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Freeze or undo what is learned of a profile."""
 
         def response(known: Known) -> pb.SetLearningResponse:
-            return pb.SetLearningResponse(
-                profile=known.profile,
-                app_id=known.app_id,
-                is_frozen=known.is_frozen,
-                version=known.version,
-                context_count=known.context_count,
-            )
+            return copied(pb.SetLearningResponse, known)
 
         known = await self._learning.change(
             request.profile,
@@ -264,7 +248,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Set and remove entries of the state."""
         changed_count = await self._editing.patch_state(
             parse_id("window_id", request.window_id),
-            [Said(section=one.section, key=one.key, text=one.text, value=one.value) for one in request.set],
+            [copied(Said, one) for one in request.set],
             [Said(section=one.section, key=one.key, text=one.text) for one in request.remove],
             principal=principal_of(request.subject_user_id),
             request=request_of("PatchState", request, replay=lambda answer: pb.PatchStateResponse(**answer)),
@@ -594,36 +578,27 @@ def _fork(fork: Fork) -> pb.WindowFork:
 
 def _pack(pack: Pack) -> pb.PackResponse:
     window = pack.window
-    return pb.PackResponse(
+    return copied(
+        pb.PackResponse,
+        pack,
         pack_id=str(PackId.of(pack)),
         messages_json=pack.messages_json.decode(),
-        offset_bytes=pack.offset_bytes,
-        prefix_bytes=pack.prefix_bytes,
-        prefix_sha=pack.prefix_sha,
         tokens=pack.zones.all,
         tokens_by_zone=_zones(pack.zones),
-        step_count=pack.step_count,
         omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs),
         epoch=window.epoch,
-        last_seq=pack.last_seq,
-        is_waiting=pack.is_waiting,
-        fold_eta_steps=pack.fold_eta_steps,
         wrap_up=pack.wraps_up,
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
-        recalled_refs=pack.recalled_refs,
-        annotations=pack.annotations,
     )
 
 
 def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
-    return pb.CompressionProfile(
+    return copied(
+        pb.CompressionProfile,
+        stored,
         learned=_learned(stored, with_evidence=with_evidence),
-        name=stored.name,
-        version=stored.version,
         is_built_in=not stored.version,
-        text=stored.text,
-        created_by=stored.created_by,
         created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
     )
 
@@ -644,15 +619,11 @@ def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile
 
 
 def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
-    return pb.Checkpoint(
-        number=made.number,
-        reason=made.reason,
-        label=made.label,
-        created_by=made.created_by,
+    return copied(
+        pb.Checkpoint,
+        made,
         created_at=wire.timestamp(made.created_at),
-        epoch=made.epoch,
         last_seq=made.reached_seq,
-        step_count=made.step_count,
         imported=imported_of(made.imported_json),
     )
 
@@ -663,38 +634,20 @@ def _said(message: Message) -> dict[str, Any]:
 
 
 def _config(config: Config) -> pb.WindowConfig:
-    return pb.WindowConfig(
+    return copied(
+        pb.WindowConfig,
+        config,
         importance_weights=pb.ImportanceWeights(**asdict(config.weights)),
         tier_ratios=pb.TierRatios(**asdict(config.shares)),
-        high_mark=config.high_mark,
-        low_mark=config.low_mark,
-        keep_last_steps=config.keep_last_steps,
         summarize_every_n_steps=config.segment_steps,
         prices=pb.TokenPrices(**asdict(config.prices)),
         max_total_tokens=config.total_tokens_max,
-        cache_ttl_s=config.cache_ttl_s,
         checkpoint_every_n_steps=config.checkpoint_steps,
-        recovery_strategy=config.recovery_strategy,
-        summarization_model=config.summarization_model,
-        summarization_prompt=config.summarization_prompt,
-        summarization_style=config.summarization_style,
-        learning=config.learning,
-        prefetch=config.prefetch,
     )
 
 
 def _zones(zones: Zones) -> pb.PackZones:
-    return pb.PackZones(
-        system=zones.system,
-        note=zones.notes,
-        verbatim=zones.verbatim,
-        masked=zones.masked,
-        digests=zones.digests,
-        segments=zones.segments,
-        state=zones.state,
-        recalled=zones.recalled,
-        pins=zones.pins,
-    )
+    return copied(pb.PackZones, zones, note=zones.notes)
 
 
 def _explained(explained: Explained) -> pb.ExplainPackResponse:
@@ -715,21 +668,19 @@ def _parts(explained: Explained) -> Iterator[pb.PackPart]:
         if part.kind != SUMMARY and state:  # it stands behind the summaries
             yield pb.PackPart(zone="state", tokens=state)
             state = 0
-        yield pb.PackPart(
-            zone=part.zone,
+        yield copied(
+            pb.PackPart,
+            part,
             level=part.level if part.kind == SUMMARY else 0,
-            step_from=part.step_from,
-            step_to=part.step_to,
             ref=refs_between(part.seq_from, part.seq_to) if part.seq_from else "",
-            tokens=part.tokens,
-            method=part.method,
-            verdict=part.verdict,
         )
 
 
 def _receipt(receipt: Receipt) -> pb.FoldReceipt:
     account = receipt.account
-    return pb.FoldReceipt(
+    return copied(
+        pb.FoldReceipt,
+        account,
         epoch=receipt.epoch,
         reason=receipt.reason,
         created_at=wire.timestamp(receipt.created_at) if receipt.created_at else None,
@@ -737,34 +688,22 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
         step_count=receipt.step,
         tokens_before=receipt.tokens_before,
         tokens_after=receipt.tokens_after,
-        rules=account.rules,
-        masked_steps=account.masked_steps,
         merged_step_count=account.merged_steps,
         dropped_count=account.dropped_blocks,
         summaries=[
-            pb.PackPart(
+            copied(
+                pb.PackPart,
+                one,
                 zone="segments" if one.level == SEGMENT else "digests",
-                level=one.level,
-                step_from=one.step_from,
-                step_to=one.step_to,
                 ref=refs_between(one.seq_from, one.seq_to),
-                tokens=one.tokens,
-                method=one.method,
-                verdict=one.verdict,
             )
             for one in account.summaries
         ],
-        state_tokens=account.state_tokens,
         state_left_out_count=account.state_left_out,
         state_added=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_added],
         state_removed=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_removed],
-        first_change=account.first_change,
-        tokens_kept=account.tokens_kept,
         tokens_written_again=account.written_again,
-        pays_after_steps=account.pays_after_steps,
-        token_factor=account.token_factor,
         prepared_last_seq=account.prepared_seq,
-        checkpoint=account.checkpoint,
         left_out_refs=LeftOut(tuple((first, last) for first, last in account.left_out)).refs,
         left_out_step_count=account.steps_left_out,
     )
@@ -824,30 +763,18 @@ def _happened(happened: Happened) -> pb.WatchWindowResponse:
 
 
 def _window(window: Window) -> pb.Window:
-    return pb.Window(
+    return copied(
+        pb.Window,
+        window,
         window_id=str(window.window_id),
         context_id=str(window.context_id),
-        model=window.model,
         format=_FORMATS[window.format],
-        tokens_family=window.tokens_family,
-        context_tokens=window.context_tokens,
-        token_limit=window.token_limit,
-        system_prompt=window.system_prompt,
-        tools_json=window.tools_json,
-        goal=window.goal,
-        epoch=window.epoch,
-        reached_seq=window.reached_seq,
-        step_count=window.step_count,
         left_out_count=window.first_number,
-        owner_user_id=window.owner_user_id,
-        created_by=window.created_by,
         created_at=wire.timestamp(window.created_at),
         updated_at=wire.timestamp(window.updated_at),
         is_closed=window.closed_at is not None,
         compression_profile=window.profile,
         config=_config(window.config),
-        spent_tokens=window.spent_tokens,
-        token_factor=window.token_factor,
         tokens_are_estimated=not is_exact(window.tokens_family),
         left_out_refs=window.left_out.refs,
         imported=imported_of(window.imported_json),

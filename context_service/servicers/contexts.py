@@ -32,6 +32,7 @@ from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator, Principal
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -374,15 +375,13 @@ def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncH
 
 
 def _input(said: pb.ContextInput) -> ContextInput:
-    return ContextInput(
-        title=said.title,
+    return copied(
+        ContextInput,
+        said,
         external_ids=tuple(dict.fromkeys(map(_external_id, said.external_ids))),
         metadata_json=said.metadata_json or "{}",
         entity_node_id=parse_optional_id("context.entity_node_id", said.entity_node_id),
-        app_id=said.app_id,
-        agent_bundle_id=said.agent_bundle_id,
         expires_at=wire.time_of("context.expires_at", said.expires_at) if said.HasField("expires_at") else None,
-        recall_profile=said.recall_profile,
     )
 
 
@@ -430,37 +429,19 @@ def _index(state: IndexState) -> pb.ContextIndex:
         oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
         error=state.error,
         unread=[
-            pb.UnreadRecord(
-                seq=one.seq,
-                part=one.part,
-                working_memory_id=str(one.record_id),
-                reason=one.reason,
-                detail=one.detail,
-                task_id=str(one.task_id or ""),
-                artifact_id=one.artifact_id,
-            )
+            copied(pb.UnreadRecord, one, working_memory_id=str(one.record_id), task_id=str(one.task_id or ""))
             for one in state.unread
         ],
     )
 
 
 def _erasure(erasure: Erasure) -> pb.Erasure:
-    return pb.Erasure(
+    return copied(
+        pb.Erasure,
+        erasure,
         erasure_id=str(erasure.erasure_id),
         context_id=str(erasure.context_id),
         state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING,
         created_at=wire.timestamp(erasure.created_at),
         finished_at=erasure.finished_at and wire.timestamp(erasure.finished_at),
-        requested_by=erasure.requested_by,
-        message_count=erasure.message_count,
-        messages_removed=erasure.messages_removed,
-        passages_removed=erasure.passages_removed,
-        vectors_removed=erasure.vectors_removed,
-        external_ids_removed=erasure.external_ids_removed,
-        answers_removed=erasure.answers_removed,
-        keys_ended=erasure.keys_ended,
-        tasks_removed=erasure.tasks_removed,
-        artifacts_removed=erasure.artifacts_removed,
-        windows_removed=erasure.windows_removed,
-        window_steps_removed=erasure.window_steps_removed,
     )

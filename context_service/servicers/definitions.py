@@ -23,6 +23,7 @@ from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import GRAPH_DEFAULT
+from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
@@ -105,22 +106,19 @@ class DefinitionsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
 
 def _rules(message: pb.DefinitionRules) -> DefinitionRules:
-    return DefinitionRules(
-        node_type=message.node_type,
+    return copied(
+        DefinitionRules,
+        message,
         graph_name=message.graph_name or GRAPH_DEFAULT,
-        app_id=message.app_id,
-        when=message.when,
-        title=message.title,
-        aliases=message.aliases,
         facets=tuple(_facet(place, one) for place, one in enumerate(message.facets)),
     )
 
 
 def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
     walk = facet.walk
-    return FacetRules(
-        slug=facet.slug,
-        heading=facet.heading,
+    return copied(
+        FacetRules,
+        facet,
         kind=kind_of(f"definition.facets[{place}].kind", facet.kind),
         walk=FacetWalk(
             edge_types=tuple(walk.edge_types),
@@ -132,12 +130,6 @@ def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
         )
         if facet.HasField("walk")
         else None,
-        declassify=facet.declassify,
-        when=facet.when,
-        text=facet.text,
-        confidence=facet.confidence,
-        as_of=facet.as_of,
-        time_to_live=facet.time_to_live,
     )
 
 
@@ -159,48 +151,27 @@ def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
 
 
 def _definition(one: Definition) -> pb.Definition:
-    return pb.Definition(
-        name=one.name,
-        version=one.version,
+    return copied(
+        pb.Definition,
+        one,
         state=_BY_STATE[one.state],
         rules=_shown(one.rules),
-        created_by=one.created_by,
         created_at=wire.timestamp(one.created_at),
-        approved_by=one.approved_by,
         approved_at=wire.timestamp(one.approved_at) if one.approved_at else None,
         retired_at=wire.timestamp(one.retired_at) if one.retired_at else None,
     )
 
 
 def _shown(rules: DefinitionRules) -> pb.DefinitionRules:
-    return pb.DefinitionRules(
-        node_type=rules.node_type,
-        graph_name=rules.graph_name,
-        app_id=rules.app_id,
-        when=rules.when,
-        title=rules.title,
-        aliases=rules.aliases,
+    return copied(
+        pb.DefinitionRules,
+        rules,
         facets=[
-            pb.FacetRules(
-                slug=facet.slug,
-                heading=facet.heading,
+            copied(
+                pb.FacetRules,
+                facet,
                 kind=NUMBER_OF_KIND[facet.kind],
-                walk=None
-                if facet.walk is None
-                else pb.FacetWalk(
-                    edge_types=facet.walk.edge_types,
-                    direction=facet.walk.direction,
-                    depth_max=facet.walk.depth_max,
-                    entity_types=facet.walk.entity_types,
-                    include_start=facet.walk.include_start,
-                    include_archived=facet.walk.include_archived,
-                ),
-                declassify=facet.declassify,
-                when=facet.when,
-                text=facet.text,
-                confidence=facet.confidence,
-                as_of=facet.as_of,
-                time_to_live=facet.time_to_live,
+                walk=None if facet.walk is None else copied(pb.FacetWalk, facet.walk),
             )
             for facet in rules.facets
         ],

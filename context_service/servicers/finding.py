@@ -14,6 +14,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id
 
 _MODES: dict[int, SearchMode] = {
@@ -42,24 +43,22 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
     async def FetchWMManifest(self, request: pb.FetchWMManifestRequest, context: object) -> pb.FetchWMManifestResponse:
         """Read what there is below a root."""
-        question = ManifestQuestion(
+        question = copied(
+            ManifestQuestion,
+            request,
             which=record_filter(
                 request, entity_node_id=await self._finders.names.id_of("root_node_id", request.root_node_id, request)
             ),
             edge_types=tuple(request.edge_types),
-            depth_max=request.depth_max,
-            counts_only=request.counts_only,
-            records_max=request.records_max,
-            page_size=request.page_size,
-            page_token=request.page_token,
         )
         entities, next_page_token = await self._finders.manifests.page(question, principal=calls.principal())
         return pb.FetchWMManifestResponse(entities=map(_entity, entities), next_page_token=next_page_token)
 
     async def SearchWMRecords(self, request: pb.SearchWMRecordsRequest, context: object) -> pb.SearchWMRecordsResponse:
         """Find records by words, by a vector, or by both."""
-        question = SearchQuestion(
-            text=request.text,
+        question = copied(
+            SearchQuestion,
+            request,
             embedding=Embedding(values=tuple(request.embedding.values), model=request.embedding.model)
             if request.HasField("embedding")
             else None,
@@ -68,13 +67,6 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
                 parse_id(f"entity_node_ids[{place}]", text) for place, text in enumerate(request.entity_node_ids)
             ],
             memory_types=tuple(request.memory_types),
-            graph_name=request.graph_name,
-            agent_bundle_id=request.agent_bundle_id,
-            app_id=request.app_id,
-            where_json=request.where_json,
-            include_archived=request.include_archived,
-            limit=request.limit,
-            with_content=request.with_content,
         )
         hits = await self._finders.searches.search(question, principal=calls.principal())
         return pb.SearchWMRecordsResponse(hits=map(_hit, hits))
@@ -123,12 +115,4 @@ def _mode(number: int) -> SearchMode:
 
 
 def _hit(hit: SearchHit) -> pb.SearchHit:
-    return pb.SearchHit(
-        record=record_message(hit.record),
-        score=hit.found.score,
-        text_place=hit.found.text_place,
-        text_score=hit.found.text_score,
-        vector_place=hit.found.vector_place,
-        similarity=hit.found.similarity,
-        approximate=hit.found.approximate,
-    )
+    return copied(pb.SearchHit, hit.found, record=record_message(hit.record))

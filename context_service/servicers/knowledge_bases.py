@@ -17,6 +17,7 @@ from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -135,7 +136,9 @@ def _state(place: int, number: pb.DocumentState) -> DocumentState:
 
 def _base(base: Base) -> pb.KnowledgeBase:
     said = base.said
-    return pb.KnowledgeBase(
+    return copied(
+        pb.KnowledgeBase,
+        base,
         knowledge_base_id=str(base.base_id),
         name=said.name,
         description=said.description,
@@ -143,17 +146,13 @@ def _base(base: Base) -> pb.KnowledgeBase:
         app_id=said.walls.app_id,
         agent_bundle_id=said.walls.agent_bundle_id,
         graph_name=said.walls.graph_name,
-        document_count=base.document_count,
-        size_bytes=base.size_bytes,
         documents=[
             pb.DocumentCount(state=_BY_STATE[state], count=base.documents[state])
             for state in DocumentState
             if state in base.documents
         ],
-        version=base.version,
         created_at=wire.timestamp(base.created_at),
         updated_at=wire.timestamp(base.updated_at),
-        updated_by=base.updated_by,
         bedrock=pb.BedrockKnowledgeBase(knowledge_base_id=said.bedrock.bedrock_id, region=said.bedrock.region)
         if said.bedrock
         else None,
@@ -161,19 +160,13 @@ def _base(base: Base) -> pb.KnowledgeBase:
 
 
 def _document(document: Document) -> pb.Document:
-    return pb.Document(
+    return copied(
+        pb.Document,
+        document,
         document_id=str(document.document_id),
         knowledge_base=document.base,
-        name=document.name,
-        uri=document.uri,
-        content_type=document.content_type,
-        size_bytes=document.size_bytes,
         working_memory_id=str(document.record_id or ""),
         state=_BY_STATE[document.state],
-        error=document.error,
-        passage_count=document.passage_count,
-        is_cut=document.is_cut,
-        created_by=document.created_by,
         created_at=wire.timestamp(document.created_at),
         updated_at=wire.timestamp(document.updated_at),
     )

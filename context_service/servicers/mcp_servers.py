@@ -8,6 +8,7 @@ from context_service.servicers import wire
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import Request, Response, request_of
 
@@ -74,14 +75,7 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
         def response(tool: Tool) -> pb.ApproveMcpToolResponse:
             return pb.ApproveMcpToolResponse(tool=_tool(tool))
 
-        approval = Approval(
-            server_id=request.server_id,
-            tool_name=request.tool_name,
-            arguments_json=request.arguments_json,
-            is_default=request.is_default,
-            records_search_safe=request.record_search_safe,
-            definition_sha256=request.definition_sha256,
-        )
+        approval = copied(Approval, request, records_search_safe=request.record_search_safe)
         asked = request_of("ApproveMcpTool", request, response=response)
         tool = await self._mcp_servers.approve(approval, principal=calls.principal(), request=asked)
         return response(tool)
@@ -112,37 +106,25 @@ def _without_secret(request: pb.PutMcpServerRequest, response: Response) -> Requ
 
 
 def _server(server: Server) -> pb.McpServer:
-    return pb.McpServer(
-        server_id=server.server_id,
-        display_name=server.display_name,
-        url=server.url,
+    return copied(
+        pb.McpServer,
+        server,
         disabled=server.is_disabled,
-        has_secret=server.has_secret,
-        version=server.version,
         created_at=wire.timestamp(server.created_at),
         updated_at=wire.timestamp(server.updated_at),
-        updated_by=server.updated_by,
         discovered_at=wire.timestamp(server.discovered_at) if server.discovered_at else None,
     )
 
 
 def _tool(tool: Tool) -> pb.McpTool:
-    return pb.McpTool(
-        server_id=tool.server_id,
+    return copied(
+        pb.McpTool,
+        tool,
         tool_name=tool.name,
-        provider_id=tool.provider_id,
-        title=tool.title,
-        description=tool.description,
-        input_schema_json=tool.input_schema_json,
-        declares_read_only=tool.declares_read_only,
-        declares_search_safe=tool.declares_search_safe,
-        search_safe_recorded_by=tool.search_safe_recorded_by,
         state=_STATE[tool.state],
         reason=tool.refused,
-        is_default=tool.is_default,
         arguments_json=tool.arguments,
         definition_sha256=tool.definition.sha256,
-        approved_by=tool.approved_by,
         approved_at=wire.timestamp(tool.approved_at) if tool.approved_at else None,
         discovered_at=wire.timestamp(tool.discovered_at),
     )

@@ -20,6 +20,7 @@ from context_service.servicers.said import somebody_of
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
@@ -177,15 +178,13 @@ def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
 
 def _input(said: pb.MemoryInput) -> MemoryInput:
     source, experience = said.source, said.experience
-    return MemoryInput(
-        text=said.text,
+    return copied(
+        MemoryInput,
+        said,
         kind=_kind("memory.kind", said.kind or pb.MEMORY_KIND_FACT),
         confidence=said.confidence if said.HasField("confidence") else 1.0,
-        source=MemorySource(label=source.label, uri=source.uri, context_id=source.context_id, ref=source.ref)
-        if said.HasField("source")
-        else None,
+        source=copied(MemorySource, source) if said.HasField("source") else None,
         happened_at=wire.time_of("memory.happened_at", said.happened_at) if said.HasField("happened_at") else None,
-        key=said.key,
         experience=Experience(
             goal=experience.goal,
             outcome=experience.outcome,
@@ -193,8 +192,6 @@ def _input(said: pb.MemoryInput) -> MemoryInput:
         )
         if said.HasField("experience")
         else None,
-        app_id=said.app_id,
-        agent_bundle_id=said.agent_bundle_id,
     )
 
 
@@ -219,17 +216,13 @@ def _kind(field: str, number: int) -> MemoryKind:
 
 
 def _memory(one: Memory) -> pb.Memory:
-    return pb.Memory(
+    return copied(
+        pb.Memory,
+        one,
         memory_id=str(one.memory_id),
-        text=one.text,
         kind=_KINDS[one.kind],
-        confidence=one.confidence,
-        sources=[
-            pb.MemorySource(label=source.label, uri=source.uri, context_id=source.context_id, ref=source.ref)
-            for source in one.sources
-        ],
+        sources=[copied(pb.MemorySource, source) for source in one.sources],
         happened_at=wire.timestamp(one.happened_at),
-        key=one.key,
         experience=pb.MemoryExperience(
             goal=one.experience.goal, outcome=one.experience.outcome, quality=one.experience.quality
         )
@@ -238,11 +231,6 @@ def _memory(one: Memory) -> pb.Memory:
         state=_STATES[one.state],
         superseded_by=str(one.superseded_by or ""),
         contradicts=map(str, one.contradicts),
-        version=one.version,
-        owner_user_id=one.owner_user_id,
-        app_id=one.app_id,
-        agent_bundle_id=one.agent_bundle_id,
-        created_by=one.created_by,
         created_at=wire.timestamp(one.created_at),
         updated_at=wire.timestamp(one.updated_at),
         imported=imported_of(one.imported_json),

@@ -11,6 +11,7 @@ from context_service.rendering import Format
 from context_service.servicers import wire
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
+from service_runtime.copying import copied
 
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
@@ -111,7 +112,7 @@ def part_of(message: message_pb2.Part) -> Part:
             return Part(tool_result=result, **common)
         case "reasoning":
             block = message.reasoning
-            reasoning = Reasoning(provider=block.provider, data=block.data, data_json=block.data_json, text=block.text)
+            reasoning = copied(Reasoning, block)
             return Part(reasoning=reasoning, **common)
     return Part(**common)
 

@@ -12,6 +12,7 @@ from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.context.v1 import administration_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 
@@ -49,17 +50,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
         """List what is owed."""
         found = await self._work.owed(principal=calls.principal())
         return pb.ListBackgroundWorkResponse(
-            work=[
-                pb.BackgroundWork(
-                    kind=one.kind,
-                    owed=one.owed,
-                    failed=one.failed,
-                    oldest_at=wire.timestamp(one.oldest_at),
-                    last_error=one.last_error,
-                    database=one.database,
-                )
-                for one in found.work
-            ],
+            work=[copied(pb.BackgroundWork, one, oldest_at=wire.timestamp(one.oldest_at)) for one in found.work],
             databases_away=found.databases_away,
         )
 
@@ -89,15 +80,12 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
 
 
 def _tenant(tenant: StoredTenant) -> pb.Tenant:
-    return pb.Tenant(
+    return copied(
+        pb.Tenant,
+        tenant,
         tenant_id=str(tenant.id),
-        name=tenant.name,
         created_at=wire.timestamp(tenant.created_at),
-        records=tenant.records,
-        size_bytes=tenant.size_bytes,
         limits=pb.TenantLimits(**{name: getattr(tenant, name) for name in _LIMITS}),
-        database=tenant.database,
-        is_away=tenant.is_away,
     )
 
 

@@ -12,6 +12,7 @@ from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import somebody_of
 from contextkeep.context.v1 import knowledge_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -104,43 +105,30 @@ def _name(request: _Names) -> PageName:
 
 
 def _input(said: pb.PageInput) -> PageInput:
-    return PageInput(
-        slug=said.slug,
-        title=said.title,
-        markdown=said.markdown,
+    return copied(
+        PageInput,
+        said,
         aliases=tuple(said.aliases),
         sources=[PageSource(label=one.label, uri=one.uri, id=one.id) for one in said.sources],
         memory_ids=[parse_id(f"page.memory_ids[{number}]", one) for number, one in enumerate(said.memory_ids)],
         fresh_until=wire.time_of("page.fresh_until", said.fresh_until) if said.HasField("fresh_until") else None,
-        app_id=said.app_id,
-        agent_bundle_id=said.agent_bundle_id,
     )
 
 
 def _page(one: Page, *, whole: bool = False) -> pb.Page:
-    return pb.Page(
+    return copied(
+        pb.Page,
+        one,
         page_id=str(one.page_id),
         family=WIKI,
-        slug=one.slug,
-        title=one.title,
-        aliases=one.aliases,
-        version=one.version,
-        newest_version=one.newest_version,
         markdown=one.markdown if whole else "",
         sources=[pb.PageSource(label=source.label, uri=source.uri, id=source.id) for source in one.sources]
         if whole
         else (),
         memory_ids=map(str, one.memory_ids),
-        size_bytes=one.size_bytes,
         state=pb.PAGE_STATE_STALE if one.stale else pb.PAGE_STATE_FRESH,
-        stale=one.stale,
         as_of=wire.timestamp(one.as_of),
         fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
-        owner_user_id=one.owner_user_id,
-        app_id=one.app_id,
-        agent_bundle_id=one.agent_bundle_id,
-        created_by=one.created_by,
-        written_by=one.written_by,
         created_at=wire.timestamp(one.created_at),
         updated_at=wire.timestamp(one.updated_at),
         imported=imported_of(one.imported_json),

@@ -13,6 +13,7 @@ from context_service.servicers.records_wire import optional_id
 from context_service.servicers.said import ids_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import InvalidArgument
+from service_runtime.copying import copied
 
 
 def which_of(said: pb.RecallFilter, path: str) -> Filter:
@@ -50,18 +51,4 @@ def by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
 
 def recalled_item(item: RecalledItem) -> pb.RecalledItem:
     """Render a passage."""
-    return pb.RecalledItem(
-        ref=item.ref,
-        kind=item.kind,
-        seq=item.seq,
-        message_id=item.message_id,
-        task_id=optional_id(item.task_id),
-        artifact_id=item.artifact_id,
-        role=item.role,
-        name=item.name,
-        said_at=wire.timestamp(item.said_at),
-        text=item.text,
-        tokens=item.tokens,
-        score=item.score,
-        features=item.features,
-    )
+    return copied(pb.RecalledItem, item, task_id=optional_id(item.task_id), said_at=wire.timestamp(item.said_at))

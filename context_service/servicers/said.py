@@ -16,6 +16,7 @@ from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator, Principal, refusal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
 
@@ -65,16 +66,13 @@ def _message(path: str, message: pb.MessageInput) -> MessageInput:
     """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
     parts, redacted = _parts(message.parts)
     role = message_wire.role_of(f"{path}.role", message.role)
-    return MessageInput(
-        message_id=message.message_id,
+    return copied(
+        MessageInput,
+        message,
         role=role,
-        content=message.content,
         parts=parts,
-        name=message.name,
         agent_id=message.agent_id or calls.principal().agent_id if role == "assistant" else message.agent_id,
-        metadata_json=message.metadata_json,
         said_at=wire.time_of(f"{path}.said_at", message.said_at) if message.HasField("said_at") else None,
-        session=message.session,
         task_id=parse_optional_id(f"{path}.task_id", message.task_id),
         reference_task_ids=ids_of(f"{path}.reference_task_ids", message.reference_task_ids),
         redacted=redacted,

@@ -8,6 +8,7 @@ from context_service.servicers.said import ids_of
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import specialists_pb2 as pb
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
@@ -25,14 +26,7 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
         said = request.specialist
         specialist = await self._specialists.put(
-            SpecialistInput(
-                specialist_id=said.specialist_id,
-                display_name=said.display_name,
-                instructions=said.instructions,
-                node_ids=ids_of("specialist.node_ids", said.node_ids),
-                steps_max=said.steps_max,
-                is_default=said.is_default,
-            ),
+            copied(SpecialistInput, said, node_ids=ids_of("specialist.node_ids", said.node_ids)),
             principal=calls.principal(),
             request=request_of("PutSpecialist", request, response=response),
         )
@@ -54,16 +48,10 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
 
 def _specialist(specialist: Specialist) -> pb.Specialist:
-    return pb.Specialist(
-        specialist_id=specialist.specialist_id,
-        display_name=specialist.display_name,
-        instructions=specialist.instructions,
+    return copied(
+        pb.Specialist,
+        specialist,
         node_ids=map(str, specialist.node_ids),
-        steps_max=specialist.steps_max,
-        is_default=specialist.is_default,
-        provider_id=specialist.provider_id,
-        version=specialist.version,
         created_at=wire.timestamp(specialist.created_at),
         updated_at=wire.timestamp(specialist.updated_at),
-        updated_by=specialist.updated_by,
     )

@@ -8,6 +8,7 @@ from context_service.windows.prices import DEFAULT, Prices
 from context_service.windows.statistics import Estimate, WindowStatistics
 from context_service.windows.usage_rows import Usage
 from contextkeep.context.v1 import context_windows_pb2 as pb
+from service_runtime.copying import copied
 
 
 def estimate_response(estimate: Estimate) -> pb.EstimateCostResponse:
@@ -71,13 +72,10 @@ def _cost(counted: Cost, prices: Prices, factor: float) -> pb.PackCost:
 def _usage(usage: Usage, prices: Prices) -> pb.WindowUsage:
     cached = Cost(usage.cached_tokens, usage.cache_write_tokens)
     plain = usage.input_tokens - cached.tokens
-    return pb.WindowUsage(
+    return copied(
+        pb.WindowUsage,
+        usage,
         call_count=usage.calls,
-        pack_tokens=usage.pack_tokens,
-        input_tokens=usage.input_tokens,
-        cached_tokens=usage.cached_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
         cached_share=usage.cached_tokens / usage.input_tokens if usage.input_tokens else 0,
         base_tokens=cached.base_tokens + plain * DEFAULT.input,
         price=cached.priced(prices) + (plain * prices.input + usage.output_tokens * prices.output) / MILLION,

@@ -31,6 +31,7 @@ from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Authenticator
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -248,21 +249,16 @@ def _happened(one: Happened) -> pb.WatchContextResponse:
 
 def _artifact(artifact: Artifact) -> pb.Artifact:
     """Return an artifact without its parts and metadata."""
-    return pb.Artifact(
-        artifact_id=artifact.artifact_id,
+    return copied(
+        pb.Artifact,
+        artifact,
         task_id=str(artifact.task_id),
         context_id=str(artifact.context_id),
-        name=artifact.name,
-        description=artifact.description,
-        version=artifact.version,
-        is_complete=artifact.is_complete,
-        part_count=artifact.part_count,
-        size_bytes=artifact.size_bytes,
-        tokens=artifact.tokens,
-        created_by=artifact.created_by,
         created_at=wire.timestamp(artifact.created_at),
         updated_at=wire.timestamp(artifact.updated_at),
         imported=imported_of(artifact.imported_json),
+        parts=None,
+        metadata_json=None,
     )
 
 

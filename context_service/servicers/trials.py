@@ -7,6 +7,7 @@ from uuid import UUID
 from context_service.history.trial import Evaluation, Sample, Trial, TriedNode
 from context_service.servicers import assembled, mappings, messages, wire
 from contextkeep.context.v1 import chat_history_pb2 as pb
+from service_runtime.copying import copied
 
 
 def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
@@ -42,30 +43,13 @@ def node_trial(tried: TriedNode) -> pb.NodeTrial:
 
 
 def _sample(field: str, node: pb.SampleNode) -> Sample:
-    return Sample(
-        id=node.id,
-        external_id=node.external_id,
-        name=node.name,
-        type=node.type,
-        general_type=node.general_type,
-        status=node.status,
-        data_json=node.data_json,
-        input_json=node.input_json,
-        output_json=node.output_json,
+    return copied(
+        Sample,
+        node,
         created_at=wire.time_of(f"{field}.created_at", node.created_at) if node.HasField("created_at") else None,
         modified_at=wire.time_of(f"{field}.modified_at", node.modified_at) if node.HasField("modified_at") else None,
-        edge_type=node.edge_type,
-        depth=node.depth,
-        edge_data_json=node.edge_data_json,
     )
 
 
 def _evaluation(evaluation: Evaluation) -> pb.Evaluation:
-    return pb.Evaluation(
-        rule=evaluation.rule,
-        element=evaluation.element,
-        value_json=evaluation.value_json,
-        value_left_out=evaluation.left_out,
-        error=evaluation.error,
-        duration_us=evaluation.duration_us,
-    )
+    return copied(pb.Evaluation, evaluation, value_left_out=evaluation.left_out)

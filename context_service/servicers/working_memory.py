@@ -24,6 +24,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, UploadNotFound
 from service_runtime import calls
 from service_runtime.checks import check_text
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import RESPONSE, request_of, unpacked
@@ -271,23 +272,12 @@ def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
     embedding = None
     if message.HasField("embedding"):
         embedding = Embedding(values=tuple(message.embedding.values), model=message.embedding.model)
-    return RecordInput(
+    return copied(
+        RecordInput,
+        message,
         id=parse_optional_id(f"{path}.working_memory_id", message.working_memory_id),
         entity_node_id=parse_optional_id(f"{path}.entity_node_id", message.entity_node_id),
-        memory_type=message.memory_type,
-        subtype=message.subtype,
-        semantic_purpose=message.semantic_purpose,
-        name=message.name,
-        description=message.description,
-        reasoning=message.reasoning,
-        content_type=message.content_type,
-        metadata_json=message.metadata_json,
-        content_json=message.content_json,
-        content_text=message.content_text,
         tags=tuple(message.tags),
-        graph_name=message.graph_name,
-        agent_bundle_id=message.agent_bundle_id,
-        app_id=message.app_id,
         expires_at=wire.time_of(f"{path}.expires_at", message.expires_at) if message.HasField("expires_at") else None,
         embedding=embedding,
     )
@@ -383,13 +373,10 @@ def _action(action: Action) -> pb.WMRecordAction:
 
 
 def _entry(record: Record) -> pb.BlobEntry:
-    return pb.BlobEntry(
-        blob_key=record.blob_key,
+    return copied(
+        pb.BlobEntry,
+        record,
         working_memory_id=str(record.id),
-        name=record.name,
-        memory_type=record.memory_type,
-        content_type=record.content_type,
-        size_bytes=record.size_bytes,
         sha256=record.sha256.hex(),
         created_at=wire.timestamp(record.created_at),
     )

@@ -13,6 +13,7 @@ import psycopg
 
 from context_service.transfer.tables import CONTEXT_ROWS
 from contextkeep.errors import Aborted
+from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 
 GIVEN_UP = timedelta(days=7)  # without a word
@@ -129,16 +130,10 @@ async def read(tenant: Tenant, import_id: UUID) -> Run | None:
 
 def _run(row: Row) -> Run:
     said = orjson.loads(row.open_context) if row.open_context else None
-    return Run(
-        import_id=row.import_id,
-        state=row.state,
-        offset_bytes=row.offset_bytes,
-        pieces=row.pieces,
+    return copied(
+        Run,
+        row,
         seal=bytes(row.seal),
-        manifest=row.manifest,
-        report=row.report,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
         open_context=said["header"] if said else None,
         is_there=said["is_there"] if said else "",
     )

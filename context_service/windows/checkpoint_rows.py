@@ -12,6 +12,7 @@ from context_service.rendering import Rendered
 from context_service.windows.left_out import NOTHING, LeftOut
 from context_service.windows.window_rows import Window, stored
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
 
 BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"  # reasons
@@ -313,14 +314,4 @@ class CheckpointRows:
 
 
 def _checkpoint(row: Row) -> Checkpoint:
-    return Checkpoint(
-        number=row.number,
-        created_at=row.created_at,
-        reason=row.reason,
-        label=row.label,
-        created_by=row.created_by,
-        epoch=row.epoch,
-        reached_seq=row.reached_seq,
-        step_count=row.step_count,
-        imported_json=row.imported_json,
-    )
+    return copied(Checkpoint, row)

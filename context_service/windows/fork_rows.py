@@ -13,6 +13,7 @@ from context_service.rendering import Rendered
 from context_service.windows.task_state import Entry
 from context_service.windows.window_rows import Window, stored
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Row, TextArray, Transaction
 
 LISTED_MAX = 100
@@ -236,10 +237,7 @@ class ForkRows:
             "sections": TextArray(counts),
             "counts": list(counts.values()),
         }
-        return [
-            Entry(section=row.section, key=row.key, text=row.text, value=row.value, ref=row.ref, seq=row.seq)
-            for row in await door.query(_NEWEST, named)
-        ]
+        return [copied(Entry, row) for row in await door.query(_NEWEST, named)]
 
     async def inherit(self, transaction: Transaction, window: Window, fork: Window, said: Inherited) -> Window:
         """Write what a window begins with, which was just opened as a fork of another, and return it."""
@@ -279,14 +277,9 @@ def _first(rows: Sequence[Row]) -> Fork | None:
 
 
 def _fork(row: Row) -> Fork:
-    return Fork(
-        number=row.number,
-        context_id=row.context_id,
-        window_id=row.window_id,
-        fork_context_id=row.fork_context_id,
-        fork_window_id=row.fork_window_id,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
+    return copied(
+        Fork,
+        row,
         merged_seq=row.merged_seq or 0,
         merged_id=row.merged_id or "",
         merged_tokens=row.merged_tokens or 0,

@@ -14,6 +14,7 @@ from context_service.windows.learned import Counts, counts_of, stored
 from context_service.windows.left_out import LeftOut
 from context_service.windows.tallies import ToolUse
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
 
 LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
@@ -165,15 +166,7 @@ class LearningRows:
 
 
 def _known(row: Row) -> Known:
-    return Known(
-        profile=row.profile,
-        app_id=row.app_id,
-        counts=counts_of(row.counts),
-        context_count=row.context_count,
-        is_frozen=row.is_frozen,
-        version=row.version,
-        learned_count=row.learned_count,
-    )
+    return copied(Known, row, counts=counts_of(row.counts))
 
 
 def _names(text: str) -> list[str]:

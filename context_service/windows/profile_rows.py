@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.windows.learned import Counts, Learned, counts_of, learned_of, stored
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 
 LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
@@ -198,15 +199,9 @@ class ProfileRows:
 
 
 def _stored(row: Row) -> StoredProfile:
-    return StoredProfile(
-        name=row.name,
-        version=row.version,
-        text=row.text,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        base=row.base,
-        app_id=row.app_id,
-        context_count=row.context_count,
+    return copied(
+        StoredProfile,
+        row,
         learned=learned_of(row.learned) if row.learned else None,
         evidence=counts_of(row.evidence) if row.evidence else None,
     )

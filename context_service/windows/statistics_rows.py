@@ -10,6 +10,7 @@ from context_service.windows.costs import Break
 from context_service.windows.summaries import SEGMENT
 from context_service.windows.window_rows import Window
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
 BREAKS_MAX = 5_000  # that are looked at, the newest
@@ -84,10 +85,7 @@ class StatisticsRows:
         """Return what each zone of a window shows; of one that shows nothing there is none."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_LEVELS, {"tenant_id": door.tenant_id, "window_id": window.window_id})
-        return {
-            row.zone: Level(zone=row.zone, steps=row.steps, tokens=row.tokens, seq_from=row.seq_from, seq_to=row.seq_to)
-            for row in rows
-        }
+        return {row.zone: copied(Level, row) for row in rows}
 
     async def log_tokens(
         self, window: Window, levels: Mapping[str, Level], *, principal: Principal

@@ -22,6 +22,7 @@ from context_service.windows.task_state import REMOVED, WHOLE, Change, Entry, pl
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop, check_wanted
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 
@@ -1099,23 +1100,7 @@ class ViewRows:
 
 
 def _parts(rows: Sequence[Row]) -> list[Seen]:
-    return [
-        Seen(
-            kind=row.kind,
-            level=row.level,
-            step_from=row.step_from,
-            step_to=row.step_to,
-            seq_from=row.seq_from,
-            seq_to=row.seq_to,
-            tokens=row.tokens,
-            is_error=row.is_error,
-            pieces_json=row.pieces,
-            refs=tuple(row.refs.split()),
-            method=row.method,
-            verdict=row.verdict,
-        )
-        for row in rows
-    ]
+    return [copied(Seen, row, pieces_json=row.pieces, refs=tuple(row.refs.split())) for row in rows]
 
 
 def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
@@ -1200,34 +1185,17 @@ def _standings(rows: Sequence[Row]) -> list[Standing]:
 
 
 def _standing(row: Row) -> Standing:
-    return Standing(
-        number=row.number,
-        step=row.step,
-        seq_from=row.seq_from,
-        seq_to=row.seq_to,
-        tokens=row.tokens,
-        masked_tokens=row.masked_tokens,
-        is_masked=row.is_masked,
+    return copied(
+        Standing,
+        row,
         is_appended=row.kind != STEP,
-        is_error=row.is_error,
         units=tuple(map(_unit, orjson.loads(row.units))),
         names=frozenset(orjson.loads(row.names)),
     )
 
 
 def _summary(row: Row) -> Summary:
-    return Summary(
-        level=row.level,
-        step_from=row.step_from,
-        step_to=row.step_to,
-        seq_from=row.seq_from,
-        seq_to=row.seq_to,
-        tokens=row.tokens,
-        text=row.text,
-        kept=_kept(orjson.loads(row.kept)),
-        method=row.method,
-        verdict=row.verdict,
-    )
+    return copied(Summary, row, kept=_kept(orjson.loads(row.kept)))
 
 
 def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
@@ -1258,16 +1226,7 @@ def _account(said: dict[str, Any]) -> Account:
 
 
 def _receipt(row: Row) -> Receipt:
-    return Receipt(
-        epoch=row.epoch,
-        reason=row.reason,
-        last_seq=row.last_seq,
-        step=row.step,
-        tokens_before=row.tokens_before,
-        tokens_after=row.tokens_after,
-        account=_account(orjson.loads(row.receipt)),
-        created_at=row.created_at,
-    )
+    return copied(Receipt, row, account=_account(orjson.loads(row.receipt)))
 
 
 def _all_held(rows: Sequence[Row]) -> list[Held]:
@@ -1275,5 +1234,5 @@ def _all_held(rows: Sequence[Row]) -> list[Held]:
 
 
 def _held(row: Row) -> Held:
-    entry = Entry(section=row.section, key=row.key, text=row.text, value=row.value, ref=row.ref, seq=row.seq)
+    entry = copied(Entry, row)
     return Held(number=row.number, entry=entry, source=row.source, created_at=row.created_at)

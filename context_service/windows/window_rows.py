@@ -20,6 +20,7 @@ from context_service.windows.config import loaded as loaded_config
 from context_service.windows.left_out import LeftOut
 from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
+from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row, Transaction
 
 
@@ -302,20 +303,13 @@ class WindowRows:
         (row,) = await transaction.query(
             _OPEN,
             {
+                **fields_of(said),
                 "tenant_id": transaction.tenant_id,
                 "context_id": context_id,
                 "window_id": window_id,
-                "context_tokens": said.context_tokens,
-                "token_limit": said.token_limit,
-                "head_tokens": said.head_tokens,
                 "format": said.format.value,
-                "tokens_family": said.tokens_family,
-                "model": said.model,
                 "model_sha": model_sha(said.model),
-                "profile": said.profile,
                 "created_by": created_by,
-                "system_prompt": said.system_prompt,
-                "goal": said.goal,
                 "tools": said.tools_json or None,
                 "config": said.config_json,
             },
@@ -448,44 +442,12 @@ def loaded(text: str) -> list[Rendered]:
 
 
 def _window(row: Row) -> Window:
-    return Window(
-        window_id=row.window_id,
-        context_id=row.context_id,
-        model=row.model,
+    return copied(
+        Window,
+        row,
         format=Format(row.format),
-        tokens_family=row.tokens_family,
-        context_tokens=row.context_tokens,
-        token_limit=row.token_limit,
-        head_tokens=row.head_tokens,
-        system_prompt=row.system_prompt,
         tools_json=row.tools_json or "",
-        goal=row.goal,
-        epoch=row.epoch,
-        reached_seq=row.reached_seq,
-        retracted_count=row.retracted_count,
-        first_number=row.first_number,
-        block_count=row.block_count,
-        entry_count=row.entry_count,
-        left_out_tokens=row.left_out_tokens,
-        profile=row.profile,
-        config_json=row.config_json,
-        step_count=row.step_count,
-        folded_step=row.folded_step,
-        state_tokens=row.state_tokens,
         state_pieces=tuple(loaded(row.state_pieces)),
-        pins_tokens=row.pins_tokens,
         pins_pieces=tuple(loaded(row.pins_pieces)),
-        spent_tokens=row.spent_tokens,
-        has_untold=row.has_untold,
-        checkpoint_step=row.checkpoint_step,
-        rolled_back_epoch=row.rolled_back_epoch,
         left_out=LeftOut.parsed(row.left_out),
-        owner_user_id=row.owner_user_id,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        closed_at=row.closed_at,
-        token_factor=row.token_factor,
-        is_of_run=row.is_of_run,
-        imported_json=row.imported_json,
     )

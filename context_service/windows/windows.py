@@ -26,6 +26,7 @@ from contextkeep.errors import (
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_text
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
@@ -106,16 +107,14 @@ class Windows:
         )
         if known.cache_ttl_s != config.CACHE_TTL_S:  # the default is another one
             told = {"cache_ttl_s": known.cache_ttl_s, **told}
-        given = WindowInput(
-            model=said.model,
+        given = copied(
+            WindowInput,
+            said,
             format=said.format or known.format,
             tokens_family=known.family,
             context_tokens=context_tokens,
             token_limit=config.limit_of(context_tokens, config.config_of(told)),
             head_tokens=0,
-            system_prompt=said.system_prompt,
-            tools_json=said.tools_json,
-            goal=said.goal,
             profile=said.compression_profile,
             config_json=config.stored(told),
         )

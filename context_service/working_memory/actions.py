@@ -13,6 +13,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.postgres import Database
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -102,14 +103,7 @@ class ActionLog:
         """Return up to `count_max` entries behind `behind_seq`, oldest first."""
         parameters = (principal.tenant_id, record_id, behind_seq, count_max)
         return [
-            Action(
-                seq=row.seq,
-                created_at=row.created_at.astimezone(UTC),
-                request_id=row.request_id,
-                kind=row.kind,
-                principal=row.principal,
-                details_json=row.details_json,
-            )
+            copied(Action, row, created_at=row.created_at.astimezone(UTC))
             for row in await self._database.of(principal).query(_LIST_ACTIONS, parameters)
         ]
 

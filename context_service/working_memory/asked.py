@@ -25,6 +25,7 @@ from context_service.working_memory.search import TEXT_CHARS_MAX as QUERY_CHARS_
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.texts import TEXT_CHARS_MAX
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
 
@@ -279,14 +280,7 @@ class AskedRecords:
         tenant = self._database.of(principal)
         parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "chars_max": chars_max}
         for row in await tenant.query(_WHOLE, parameters):
-            return Whole(
-                name=row.name,
-                entity_node_id=row.entity_node_id,
-                owner_user_id=row.owner_user_id,
-                updated_at=row.updated_at,
-                text=row.text[:chars_max],
-                is_cut=row.is_cut,
-            )
+            return copied(Whole, row, text=row.text[:chars_max])
         return None
 
     async def _query(self, statement: str, found: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
@@ -328,15 +322,6 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _said(row: Row, score: float, *, words: Sequence[str] = ()) -> SaidByRecord:
-    return SaidByRecord(
-        record_id=row.id,
-        ordinal=row.ordinal,
-        name=row.name,
-        entity_node_id=row.entity_node_id,
-        memory_type=row.memory_type,
-        content_type=row.content_type,
-        owner_user_id=row.owner_user_id,
-        updated_at=row.updated_at,
-        text=excerpt(row.text, words) if row.ordinal < 0 else row.text,
-        score=score,
+    return copied(
+        SaidByRecord, row, record_id=row.id, text=excerpt(row.text, words) if row.ordinal < 0 else row.text, score=score
     )

@@ -16,6 +16,7 @@ from uuid import UUID
 import psycopg
 
 from context_service.blobs.storage import Digest
+from service_runtime.copying import copied
 from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Across, Tenant, Transaction
 
@@ -164,10 +165,7 @@ async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s
 async def claim_due(tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
     """Take blobs whose time is up; nobody else gets them for `lease_s`."""
     parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
-    return [
-        DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
-        for row in await tenant.query(_CLAIM_DUE, parameters)
-    ]
+    return [copied(DueBlob, row) for row in await tenant.query(_CLAIM_DUE, parameters)]
 
 
 async def forget(tenant: Tenant, blob_ids: Sequence[UUID]) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from context_service.working_memory.record_fields import ACTIVE
+from service_runtime.copying import copied
 from service_runtime.postgres import Row
 
 
@@ -96,40 +97,15 @@ SIZE_WITH_CONTENT = f"{SIZE} + CASE WHEN %(with_content)s AND r.blob_id IS NULL 
 
 def record_of(row: Row, *, with_content: bool = False) -> Record:
     """Return the record of a row that has its columns by name; those of its content are read if it has them."""
-    return Record(
-        id=row.id,
-        entity_node_id=row.entity_node_id,
-        context_id=row.context_id,
-        memory_type=row.memory_type,
-        subtype=row.subtype,
-        semantic_purpose=row.semantic_purpose,
-        name=row.name,
-        description=row.description,
-        reasoning=row.reasoning,
-        content_type=row.content_type,
-        metadata_json=row.metadata_json,
+    return copied(
+        Record,
+        row,
         content_json=row.content_json if with_content else None,
         content_text=row.content_text if with_content else None,
-        provider=row.provider,
         blob_key=row.blob_key or "",
-        size_bytes=row.size_bytes,
         sha256=bytes(row.sha256 or b""),
         tags=tuple(row.tags),
-        graph_name=row.graph_name,
-        agent_bundle_id=row.agent_bundle_id,
-        app_id=row.app_id,
-        created_by=row.created_by,
-        owner_user_id=row.owner_user_id,
-        agent_id=row.agent_id,
-        is_archived=row.is_archived,
         expires_at=row.expires_at and row.expires_at.astimezone(UTC),
         created_at=row.created_at.astimezone(UTC),
         updated_at=row.updated_at.astimezone(UTC),
-        version=row.version,
-        index_state=row.index_state,
-        index_error=row.index_error,
-        text_state=row.text_state,
-        text_error=row.text_error,
-        seq=row.seq,
-        imported_json=row.imported_json,
     )

@@ -21,6 +21,7 @@ from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of, stored
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.auth import Principal
+from service_runtime.copying import fields_of
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request
@@ -435,35 +436,11 @@ class Records:
 
     def _parameters(self, tenant_id: UUID, record: Record) -> dict[str, Any]:
         return {
+            **fields_of(record),
             "tenant_id": tenant_id,
-            "id": record.id,
-            "entity_node_id": record.entity_node_id,
-            "memory_type": record.memory_type,
-            "subtype": record.subtype,
-            "semantic_purpose": record.semantic_purpose,
-            "name": record.name,
-            "description": record.description,
-            "reasoning": record.reasoning,
-            "content_type": record.content_type,
-            "metadata_json": record.metadata_json,
-            "content_json": record.content_json,
-            "content_text": record.content_text,
-            "provider": record.provider,
             "blob_key": record.blob_key or None,
-            "size_bytes": record.size_bytes,
             "sha256": record.sha256 or None,
             "tags": list(record.tags),
-            "graph_name": record.graph_name,
-            "agent_bundle_id": record.agent_bundle_id,
-            "app_id": record.app_id,
-            "created_by": record.created_by,
-            "owner_user_id": record.owner_user_id,
-            "agent_id": record.agent_id,
-            "index_state": record.index_state,
-            "index_error": record.index_error,
-            "text_state": record.text_state,
-            "text_error": record.text_error,
-            "expires_at": record.expires_at,
             "search_language": self._search_language,
         }
 

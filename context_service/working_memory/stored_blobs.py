@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
+from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
 
 _PAGE = 100
@@ -127,7 +128,7 @@ class BlobRow:
 
     def stored(self) -> StoredBlob:
         """Return what reads it."""
-        return StoredBlob(provider=self.provider, key=self.key, size_bytes=self.size_bytes, crc32c=self.crc32c)
+        return copied(StoredBlob, self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,13 +279,4 @@ async def adopt(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, size_
 
 
 def _blob_row(row: Row) -> BlobRow:
-    return BlobRow(
-        id=row.id,
-        provider=row.provider,
-        key=row.key,
-        state=row.state,
-        size_bytes=row.size_bytes,
-        sha256=bytes(row.sha256),
-        crc32c=bytes(row.crc32c),
-        damaged=row.damaged,
-    )
+    return copied(BlobRow, row, sha256=bytes(row.sha256), crc32c=bytes(row.crc32c))
