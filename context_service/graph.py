@@ -252,7 +252,9 @@ class EntityGraph:
             with _from(walk.node_id):
                 async with aclosing(pages):  # a reader that has enough ends the walk at once
                     async for response in pages:
-                        yield WalkPage(nodes=rows.nodes(_rows(response)), next_page_token=response.next_page_token)
+                        yield WalkPage(
+                            nodes=rows.nodes(orjson.loads(response.rows_json)), next_page_token=response.next_page_token
+                        )
 
     async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
         """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
@@ -276,7 +278,7 @@ class EntityGraph:
             )
             with _from(root_id):
                 async with aclosing(pages):
-                    nodes = [TreeNode(*row) async for response in pages for row in _rows(response)]
+                    nodes = [TreeNode(*row) async for response in pages for row in orjson.loads(response.rows_json)]
         nodes.sort(key=lambda node: node.depth > 0)
         return nodes
 
@@ -443,18 +445,6 @@ def _from(node_id: str) -> Iterator[None]:
 def _timeout_s() -> float | None:
     remaining_s = calls.remaining_s()
     return None if math.isinf(remaining_s) else calls.answer_s(remaining_s)
-
-
-def _rows(response: pb.TraverseResponse) -> list[list[Any]]:
-    """Return the rows of a message.
-
-    Raises:
-        Unavailable: the Entity Service is of a version that does not know columns.
-    """
-    if not response.rows_json:
-        raise Unavailable("the Entity Service is older than this Context Service: update it", dependency=_DEPENDENCY)
-    rows: list[list[Any]] = orjson.loads(response.rows_json)
-    return rows
 
 
 class _Rows:

@@ -25,6 +25,7 @@ from uuid import UUID
 
 from contextkeep.errors import ChangesExpired, ChangesHeldUp, ChangesNotStarted, ContextKeepError, InvalidPageToken
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Row, Tenant
 from service_runtime.tenants import Rounds
@@ -347,16 +348,7 @@ def _merged(rows: list[Any]) -> list[Change]:
     for row in rows:
         key = (row.id, row.from_node_id is None)
         last.pop(key, None)
-        last[key] = Change(
-            id=row.id,
-            is_removed=row.is_removed,
-            graph_name=row.graph_name,
-            general_type_name=row.general_type_name,
-            specific_type_name=row.specific_type_name,
-            from_node_id=row.from_node_id,
-            to_node_id=row.to_node_id,
-            changed_at=row.changed_at,
-        )
+        last[key] = copied(Change, row)
     return list(last.values())
 
 
@@ -410,8 +402,6 @@ def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, obj
         InvalidPageToken: it is of another tenant, or none.
     """
     data, origin = _parts(tenant_id, place)
-    if not data:
-        return {"after_transaction_id": "0", "after_seq": 0, "origin": ""}
     numbers = _NUMBERS.unpack(_hidden(place_key, data[:_NONCE_BYTES], data[_NONCE_BYTES:]))
     if not all(number < 2**63 for number in numbers):
         raise InvalidPageToken("place is malformed", field="place")
@@ -419,14 +409,12 @@ def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, obj
 
 
 def _parts(tenant_id: UUID, place: str) -> tuple[bytes, str]:
-    """Return the hidden part of a place, and its database; both empty of an older release, which hid nothing.
+    """Return the hidden part of a place, and its database.
 
     Raises:
         InvalidPageToken: it is of another tenant, or none.
     """
     hidden, origin = decode_token(("ListChanges", tenant_id), place, parts=2, field="place") or ["", ""]
-    if all(type(part) is int and 0 <= part < 2**63 for part in (hidden, origin)):
-        return b"", ""
     try:
         data = bytes.fromhex(hidden)
     except (TypeError, ValueError):
