@@ -132,26 +132,6 @@ async def test_what_never_was_is_not_found(caller: Caller, name: dict[str, str],
         assert type(await caller.error(rpc, request)) is expected
 
 
-async def test_a_blob_of_another_tenant_is_as_if_it_never_was(caller: Caller, stranger: Caller):
-    entity = an_id()
-    stored = await caller.upload(b"secret", entity_node_id=entity)
-
-    for name in ({"working_memory_id": stored.working_memory_id}, {"blob_key": stored.blob_key}):
-        unknown = {key: an_id() if key == "working_memory_id" else "blob_" + "f" * 32 for key in name}
-        for rpc, request_class in (("GetContent", pb.GetContentRequest), ("DeleteBlob", pb.DeleteBlobRequest)):
-            theirs = await stranger.error(rpc, request_class(**name))
-            nobodys = await stranger.error(rpc, request_class(**unknown))
-            assert type(theirs) is type(nobodys)
-            assert theirs.metadata == nobodys.metadata
-            assert theirs.message.replace(stored.working_memory_id, "") == nobodys.message.replace(
-                unknown.get("working_memory_id", "-"), ""
-            )
-        with pytest.raises((RecordNotFound, BlobNotFound)):
-            await stranger.download(**name)
-    assert not (await stranger.call("ListBlobs", pb.ListBlobsRequest(entity_node_id=entity))).blobs
-    assert (await caller.download(blob_key=stored.blob_key))[1] == b"secret"
-
-
 async def test_identical_contents_of_two_tenants_share_nothing(
     caller: Caller, stranger: Caller, context_settings: Settings
 ):

@@ -19,7 +19,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import ContextKeepError
-from tests.conftest import METADATA, OTHERS, Addresses
+from tests.conftest import METADATA, Addresses
 from tests.errors import raised
 from tests.ports import free_port
 
@@ -62,19 +62,6 @@ async def failure(call: object) -> ContextKeepError:
         else:
             await call
     return raised(caught.value)
-
-
-async def test_a_node_that_never_was_and_another_tenants_node_look_the_same(stubs: Stubs):
-    session_id = await stubs.session([{"user_input": "secret"}])
-
-    for rpc, request in [
-        (stubs.history.GetChatHistory, pb.GetChatHistoryRequest),
-        (stubs.history.StreamChatHistory, pb.StreamChatHistoryRequest),
-    ]:
-        theirs = await failure(rpc(request(node_id=session_id), metadata=OTHERS))
-        never = await failure(rpc(request(node_id=NEVER_WAS), metadata=OTHERS))
-        assert theirs.reason == never.reason == "NODE_NOT_FOUND"
-        assert theirs.message.replace(session_id, "") == never.message.replace(NEVER_WAS, "")
 
 
 @pytest.mark.parametrize("metadata", [None, [("authorization", "Bearer wrong")]])

@@ -12,7 +12,7 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 
@@ -251,10 +251,3 @@ async def test_a_token_fits_its_question_only(stubs: Stubs):
             await stubs.page(session_id, page_token=token, **other)
     async with refused(InvalidPageToken):
         await stubs.page(session_id, page_token=token, metadata=OTHERS)
-
-
-async def test_another_tenants_conversation_is_one_that_never_was(stubs: Stubs):
-    session_id, _ = await stubs.session({"user_input": "secret"})
-
-    async with refused(NodeNotFound, node_id=session_id):
-        await stubs.page(session_id, metadata=OTHERS)

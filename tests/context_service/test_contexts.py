@@ -504,17 +504,6 @@ async def test_users_have_contexts_of_their_own(caller: Caller):
     assert hers in {one.context_id for one in (await admin.call("ListContexts", page_size=1000)).contexts}
 
 
-async def test_another_tenant_has_none_of_it(caller: Caller):
-    words = f"mine {an_id()}"
-    sent = await caller.send(words, context=pb.ContextInput(external_ids=[{"system": "crm", "id": words}]))
-    other = caller.of("other")
-    with pytest.raises(ContextNotFound):
-        await other.texts(sent.context_id)
-    with pytest.raises(ContextNotFound):
-        await other.send("intruding", sent.context_id)
-    assert not (await other.call("GetContextsByExternalId", external_id={"system": "crm", "id": words})).contexts
-
-
 async def test_bounds_hold_for_contexts(caller: Caller):
     shop = caller.of("app")
     mine = await shop.send("in the shop")

@@ -16,8 +16,8 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import InvalidArgument, InvalidPageToken, NodeNotFound
-from tests.conftest import METADATA, OTHERS
+from contextkeep.errors import InvalidArgument, InvalidPageToken
+from tests.conftest import METADATA
 from tests.errors import refused
 
 
@@ -260,14 +260,3 @@ async def test_a_question_is_checked(stubs: Stubs):
             await stubs.page(node_id, **{"page_token": token, **asked})
     async with refused(InvalidPageToken):
         await stubs.page(await stubs.node(), page_token=token)
-
-
-async def test_another_tenants_entity_is_one_that_never_was(stubs: Stubs):
-    node_id = await stubs.node()
-    await stubs.record(node_id)
-
-    async with refused(NodeNotFound, node_id=node_id):
-        await stubs.page(node_id, metadata=OTHERS)
-    never = str(uuid.uuid4())
-    async with refused(NodeNotFound, node_id=never):
-        await stubs.page(never)

@@ -199,20 +199,6 @@ async def test_what_never_was_is_not_found(caller: Caller):
         assert isinstance(await caller.error(rpc, request), InvalidArgument)
 
 
-async def test_a_record_of_another_tenant_is_as_if_it_never_was(caller: Caller, stranger: Caller):
-    record = await caller.insert(content_json="1")
-    name = {"working_memory_id": record.working_memory_id}
-
-    for rpc, request in (
-        ("DeleteWMRecord", pb.DeleteWMRecordRequest(**name)),
-        ("DeleteWMRecord", pb.DeleteWMRecordRequest(**name, purge=True)),
-        ("RestoreWMRecord", pb.RestoreWMRecordRequest(**name)),
-        ("ListWMRecordActions", pb.ListWMRecordActionsRequest(**name)),
-    ):
-        assert isinstance(await stranger.error(rpc, request), RecordNotFound)
-    assert await caller.fetch(record.working_memory_id) == record
-
-
 # The log.
 
 

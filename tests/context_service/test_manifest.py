@@ -22,7 +22,7 @@ from contextkeep.errors import (
 )
 from service_runtime.calls import current_call
 from service_runtime.postgres import Across, Database, Tenant
-from tests.conftest import KEY, OTHER_KEY, PRINCIPAL, Addresses
+from tests.conftest import KEY, PRINCIPAL, Addresses
 from tests.context_service.working_memory import Caller, Start, an_id
 
 T = datetime(2026, 1, 1, tzinfo=UTC)
@@ -212,13 +212,6 @@ async def test_a_page_is_one_walk_and_one_query(world: World, monkeypatch: pytes
     assert len(await world.manifest("root")) == 30
     assert sum("context.wm_record" in sql for sql in statements) == 1
     assert len(statements) < 10  # a walk is a statement a level
-
-
-async def test_nothing_of_another_tenant_is_there(world: World, services: Addresses):
-    await world.tree("root>a")
-    await world.records("root a")
-    async with AsyncContextClient(services.context, api_key=OTHER_KEY) as stranger:
-        assert [one async for one in stranger.fetch_wm_manifest(world.ids["root"])] == []
 
 
 async def test_a_token_is_bound_to_its_manifest(world: World):

@@ -268,17 +268,6 @@ async def test_not_found_names_the_apps_that_have_it(stub: ChatHistoryStub):
     assert error.metadata["apps"] == "one,two"
 
 
-async def test_another_tenant_sees_nothing_of_it(stub: ChatHistoryStub):
-    await register(stub, app_id="one")
-
-    error = await failure(stub.GetMapping(pb.GetMappingRequest(app_id="one", mapping_name="mine"), metadata=OTHERS))
-    listed = await stub.ListMappings(pb.ListMappingsRequest(), metadata=OTHERS)
-
-    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
-    assert [mapping.mapping_name for mapping in listed.mappings] == built_in_names()
-    assert (await register(stub, app_id="one", rules=rules("'theirs'"), metadata=OTHERS)).changed
-
-
 async def test_a_list_follows_its_pages_and_ends_with_the_built_in_ones(stub: ChatHistoryStub):
     for app_id, name in [("", "b"), ("app", "a"), ("app", "c"), ("z", "a")]:
         await register(stub, name, app_id=app_id)
@@ -376,13 +365,6 @@ async def test_what_cannot_be_a_name_cannot_be_deleted(stub: ChatHistoryStub, fi
     error = await failure(delete(stub, **fields))
 
     assert [violation.field for violation in error.violations] == [field]
-
-
-async def test_another_tenant_deletes_nothing(stub: ChatHistoryStub):
-    await register(stub)
-
-    assert type(await failure(delete(stub, metadata=OTHERS))) is MappingNotFound
-    assert (await stub.GetMapping(pb.GetMappingRequest(mapping_name="mine"), metadata=METADATA)).mapping.version == 1
 
 
 async def test_a_deletion_reaches_another_replica_by_itself(stub: ChatHistoryStub, replica: ChatHistoryStub):

@@ -215,11 +215,6 @@ async def test_the_limit_cuts_and_says_so(caller: Caller, entity: str):
         assert (len(answer.rows_json), answer.has_more) == (count, has_more)
 
 
-async def test_nothing_of_another_tenant_is_answered(caller: Caller, stranger: Caller, entity: str):
-    assert await ask(stranger, "name", where={"entity_node_id": entity}) == []
-    assert await ask(stranger, "count(*)", where={"entity_node_id": entity}) == [{"count(*)": 0}]
-
-
 @pytest.mark.parametrize(
     ("asked", "place"),
     [

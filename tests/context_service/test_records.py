@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import math
@@ -25,8 +24,6 @@ from contextkeep.errors import (
     RecordArchived,
     RecordExists,
     RecordHasBlob,
-    RecordNotFound,
-    RequestIdReused,
     VersionConflict,
 )
 from service_runtime.pages import encode_token
@@ -142,27 +139,6 @@ async def test_a_malformed_field_is_named(caller: Caller, fields: dict[str, Any]
     assert [violation.field for violation in error.value.violations] == [f"record.{field}"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "limit"),
-    [
-        ({"name": "a" * 513}, "name"),
-        ({"memory_type": "a" * 101}, "memory_type"),
-        ({"subtype": "a" * 129}, "subtype"),
-        ({"description": "é" * 33_000}, "description"),
-        ({"tags": ["a"] * 65}, "tags"),
-        ({"tags": ["a" * 129]}, "tags"),
-        ({"metadata_json": json.dumps({"a": "x" * 65536})}, "metadata_json"),
-        ({"content_json": json.dumps("x" * MIB)}, "content_json"),
-    ],
-)
-async def test_a_value_over_its_limit_is_said_with_the_limit(caller: Caller, fields: dict[str, Any], limit: str):
-    with pytest.raises(LimitExceeded) as error:
-        await caller.insert(**fields)
-
-    assert error.value.metadata["limit"] == f"record.{limit}"
-    assert int(error.value.metadata["value"]) > int(error.value.metadata["limit_max"])
-
-
 async def test_values_at_their_limits_are_stored(caller: Caller):
     fields = {
         "name": "é" * 512,
@@ -205,57 +181,6 @@ async def test_a_given_id_is_taken_once(caller: Caller, stranger: Caller):
     # Another tenant knows nothing of it.
     assert (await stranger.insert(working_memory_id=record_id, name="theirs")).name == "theirs"
     assert (await caller.fetch(record_id)).name == "notes.txt"
-
-
-async def test_a_record_of_another_tenant_is_as_if_it_never_was(caller: Caller, stranger: Caller):
-    entity = an_id()
-    record = await caller.insert(entity_node_id=entity)
-    theirs, nobodys = record.working_memory_id, an_id()
-
-    for rpc, request in (
-        ("FetchWMRecord", lambda it: pb.FetchWMRecordRequest(working_memory_id=it)),
-        ("GetContent", lambda it: pb.GetContentRequest(working_memory_id=it)),
-        ("DeleteBlob", lambda it: pb.DeleteBlobRequest(working_memory_id=it)),
-        (
-            "UpdateWMRecord",
-            lambda it: pb.UpdateWMRecordRequest(
-                record=record_input(working_memory_id=it), update_mask={"paths": ["name"]}, expected_version=7
-            ),
-        ),
-    ):
-        found, missing = await stranger.error(rpc, request(theirs)), await stranger.error(rpc, request(nobodys))
-        assert type(found) is type(missing) is RecordNotFound
-        assert (found.message.replace(theirs, "-"), found.metadata) == (
-            missing.message.replace(nobodys, "-"),
-            missing.metadata,
-        )
-    listed = await stranger.call(
-        "FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(entity_node_id=entity, include_archived=True)
-    )
-    assert not listed.records
-
-
-async def test_a_repeated_insert_answers_as_the_first_time(caller: Caller, database: Database):
-    request_id = an_id()
-    first = await caller.insert(request_id, **EVERYTHING)
-    await caller.update(first.working_memory_id, name="later", content_json="2")
-
-    assert await caller.insert(request_id, **EVERYTHING) == first
-
-    with pytest.raises(RequestIdReused):
-        await caller.insert(request_id, **{**EVERYTHING, "name": "other"})
-    with pytest.raises(InvalidArgument):
-        await caller.insert("not-a-uuid")
-    assert [kind for kind, _ in await actions(database)] == ["created", "updated"]
-
-
-async def test_concurrent_twins_of_an_insert_make_one_record(caller: Caller, database: Database):
-    request_id = an_id()
-
-    answers = await asyncio.gather(*(caller.insert(request_id, content_json="[1]") for _ in range(8)))
-
-    assert len({answer.SerializeToString(deterministic=True) for answer in answers}) == 1
-    assert [kind for kind, _ in await actions(database)] == ["created"]
 
 
 async def test_an_insert_that_fails_leaves_its_request_id_free(caller: Caller):
@@ -338,29 +263,6 @@ async def test_a_stale_version_is_told_the_current_one(caller: Caller):
 
     assert error.value.metadata["version"] == "2"
     assert (await caller.fetch(record.working_memory_id)).name == "b"
-
-
-async def test_of_concurrent_updates_of_one_version_one_wins(caller: Caller):
-    record = await caller.insert()
-
-    results = await asyncio.gather(
-        *(caller.update(record.working_memory_id, name=f"{i}", expected_version=1) for i in range(6)),
-        return_exceptions=True,
-    )
-
-    assert sorted(type(result).__name__ for result in results) == ["VersionConflict"] * 5 + ["WMRecord"]
-    assert (await caller.fetch(record.working_memory_id)).version == 2
-
-
-async def test_a_repeated_update_answers_as_the_first_time(caller: Caller):
-    record = await caller.insert(content_json="1")
-    changes = {"name": "b", "content_json": "[2]", "request_id": an_id(), "expected_version": 1}
-    first = await caller.update(record.working_memory_id, "name", "content_json", **changes)
-    await caller.update(record.working_memory_id, name="c", content_json="3")
-
-    assert await caller.update(record.working_memory_id, "name", "content_json", **changes) == first
-    assert first.content_json == "[2]"
-    assert (await caller.fetch(record.working_memory_id)).name == "c"
 
 
 async def test_a_blob_has_no_inline_content(caller: Caller):

@@ -262,13 +262,6 @@ async def test_a_vector_follows_its_record(caller: Caller):
     assert hit.similarity == pytest.approx(1)
 
 
-async def test_nothing_of_another_tenant_is_found(caller: Caller, stranger: Caller, entity: str):
-    await insert(caller, "secret", description="invoice", values=vector(1))
-    for query in (("invoice", None), ("", vector(1)), ("invoice", vector(1))):
-        assert await names(caller, *query)
-        assert await names(stranger, *query) == []
-
-
 async def test_the_limit_is_what_is_asked_for_and_a_hundred_at_most(caller: Caller):
     entity_node_id = an_id()
     for number in range(103):

@@ -291,28 +291,6 @@ async def test_a_new_context_has_no_task_that_its_first_message_could_name(calle
         await caller.send("x", standalone=True, task_id=task.task_id)
 
 
-async def test_a_task_is_begun_and_changed_once_by_its_request(caller: Caller):
-    context_id, _ = await begun(caller)
-    request_id, change_id, cancel_id = an_id(), an_id(), an_id()
-
-    async def create(**fields: Any) -> pb.Task:
-        return (await caller.call("CreateTask", context_id=context_id, request_id=request_id, **fields)).task
-
-    first, *others = await asyncio.gather(*(create() for _ in range(5)))
-    assert all(other == first for other in others)
-    with pytest.raises(RequestIdReused):
-        await create(task={"metadata_json": '{"b": 1}'})
-
-    for _ in range(2):
-        changed = await moved(caller, first.task_id, pb.TASK_STATE_WORKING, request_id=change_id)
-        assert (changed.version, changed.status.state) == (2, pb.TASK_STATE_WORKING)
-    for _ in range(2):
-        ended = await caller.call("CancelTask", task_id=first.task_id, request_id=cancel_id)
-        assert (ended.task.version, ended.task.status.state) == (3, pb.TASK_STATE_CANCELED)
-    assert (await moved(caller, first.task_id, pb.TASK_STATE_WORKING, request_id=change_id)) == changed
-    assert len((await caller.call("ListTasks", context_id=context_id)).tasks) == 2
-
-
 async def test_of_two_that_expect_a_version_one_changes_it(caller: Caller):
     _, task = await begun(caller)
     states = [pb.TASK_STATE_WORKING, pb.TASK_STATE_FAILED]

@@ -159,12 +159,6 @@ async def test_a_file_has_no_inline_text_beside_it(caller: Caller):
         await caller.upload(b"a file", content_text="a text")
 
 
-async def test_a_repeated_request_answers_with_the_text_of_the_first(caller: Caller):
-    request_id = an_id()
-    first = await caller.insert(request_id, content_text="once")
-    assert await caller.insert(request_id, content_text="once") == first
-
-
 # What is found.
 
 

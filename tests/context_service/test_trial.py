@@ -14,8 +14,8 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
-from tests.conftest import METADATA, OTHERS
+from contextkeep.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded
+from tests.conftest import METADATA
 from tests.errors import refused
 
 TEXT = {"role": "'user'", "content": "entity.data.text"}
@@ -241,10 +241,3 @@ async def test_hostile_rules_end_at_the_budget_of_an_evaluation_and_of_a_call(co
         assert "steps" in trial.evaluations[0].error
         async with refused(CostExceeded, limit_max=25_000):
             await stubs.page(rules, nodes=[sample()] * 3)
-
-
-async def test_another_tenants_node_is_one_that_never_was(stubs: Stubs):
-    session_id = await stubs.session({"text": "secret"})
-
-    async with refused(NodeNotFound):
-        await stubs.page({"messages": [TEXT]}, node_id=session_id, metadata=OTHERS)

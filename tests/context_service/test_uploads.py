@@ -362,15 +362,6 @@ async def test_a_request_id_of_another_call_is_refused(caller: Caller):
         await caller.upload(b"abc", header={"request_id": request_id})
 
 
-async def test_a_request_id_of_another_tenant_is_free(caller: Caller, stranger: Caller):
-    request_id = an_id()
-
-    first = await caller.upload(b"abc", header={"request_id": request_id})
-    theirs = await stranger.upload(b"abc", header={"request_id": request_id})
-
-    assert first.working_memory_id != theirs.working_memory_id
-
-
 async def test_concurrent_twins_of_a_request_make_one_record(
     caller: Caller, database: Database, context_settings: Settings
 ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -13,8 +12,6 @@ from contextkeep.errors import (
     EdgeNotFound,
     InvalidArgument,
     LimitExceeded,
-    RequestIdReused,
-    VersionConflict,
 )
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
@@ -38,20 +35,6 @@ async def update(graph: Graph, edge_id: str, data_json: str, **fields: object) -
 
 async def test_an_edge_reads_back_as_it_was_answered(graph: Graph, there: pb.Edge):
     assert await get(graph, there.id) == there
-
-
-async def test_an_edge_of_another_tenant_is_not_found_like_one_that_never_was(
-    graph: Graph, others: Graph, there: pb.Edge, missing_id: str
-):
-    for edge_id in (there.id, missing_id):
-        async with refused(EdgeNotFound, edge_id=edge_id):
-            await get(others, edge_id)
-        async with refused(EdgeNotFound, edge_id=edge_id):
-            await update(others, edge_id, "{}")
-    async with refused(InvalidArgument, violations=["edge_id"]):
-        await get(graph, "x")
-    answer = await others.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=[there.id]))
-    assert (list(answer.edges), list(answer.missing_ids)) == ([], [there.id])
 
 
 async def test_edges_are_read_in_the_order_asked_for_and_the_missing_are_listed(graph: Graph, missing_id: str):
@@ -112,30 +95,3 @@ async def test_a_change_of_data_is_checked(graph: Graph, there: pb.Edge, missing
     async with refused(EdgeNotFound, edge_id=missing_id):
         await update(graph, missing_id, "{}")
     assert await get(graph, there.id) == full
-
-
-async def test_of_many_that_expect_one_version_one_wins(graph: Graph, there: pb.Edge):
-    async def race(n: int) -> bool:
-        try:
-            await update(graph, there.id, json.dumps({"n": n}), expected_version=1)
-        except Exception:
-            return False
-        return True
-
-    assert (await asyncio.gather(*map(race, range(20)))).count(True) == 1
-    async with refused(VersionConflict, version=2):
-        await update(graph, there.id, "{}", expected_version=1)
-
-
-async def test_a_repeated_change_answers_as_the_first_time(graph: Graph, there: pb.Edge):
-    request_id = new_id()
-
-    twins = [update(graph, there.id, '{"n": 1}', request_id=request_id, expected_version=1) for _ in range(10)]
-    first, *rest = await asyncio.gather(*twins)
-    await update(graph, there.id, '{"n": 2}')
-
-    assert rest == [first] * 9
-    assert await update(graph, there.id, '{"n": 1}', request_id=request_id, expected_version=1) == first
-    assert (await get(graph, there.id)).version == 3
-    async with refused(RequestIdReused):
-        await update(graph, there.id, '{"n": 3}', request_id=request_id)

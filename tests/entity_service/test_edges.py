@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 
 import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound, RequestIdReused
+from contextkeep.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound
 from service_runtime.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
@@ -78,19 +77,6 @@ async def test_an_edge_is_checked(graph: Graph, others: Graph, pair: tuple[str, 
         await graph.CreateEdge(pb.CreateEdgeRequest())
     async with refused(NodeNotFound, node_id=a):
         await create(others, edge(a, b))
-
-
-async def test_a_repeated_creation_answers_as_the_first_time(graph: Graph, pair: tuple[str, str]):
-    a, b = pair
-    request_id = new_id()
-
-    answers = await asyncio.gather(
-        *[create(graph, edge(a, b, data_json='{"b":1,"a":2}'), request_id=request_id) for _ in range(10)]
-    )
-
-    assert all(answer == answers[0] for answer in answers)
-    async with refused(RequestIdReused):
-        await create(graph, edge(b, a), request_id=request_id)
 
 
 async def test_edges_are_listed_oldest_first_by_direction_and_type(graph: Graph):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded, NodeNotFound
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 
@@ -163,19 +163,6 @@ async def test_a_call_without_a_side_or_with_a_malformed_id_is_refused(graph: Gr
         await set_io(graph, "x", input_json="1")
     async with refused(InvalidArgument, violations=["node_id"]):
         await get_io(graph, "")
-
-
-async def test_another_tenants_node_is_exactly_like_one_that_never_was(graph: Graph, others: Graph, missing_id: str):
-    theirs = await new_node(others)
-    await set_io(others, theirs, input_json='"secret"')
-
-    for node_id in (theirs, missing_id):
-        async with refused(NodeNotFound, node_id=node_id):
-            await set_io(graph, node_id, input_json="1")
-        async with refused(NodeNotFound, node_id=node_id):
-            await get_io(graph, node_id)
-
-    assert await sides_of(others, theirs) == ["secret", ""]
 
 
 async def test_two_tenants_may_have_one_id(graph: Graph, others: Graph):

@@ -13,7 +13,6 @@ from contextkeep.errors import (
     LimitExceeded,
     NodeExists,
     NodeNotFound,
-    RequestIdReused,
     StatusConflict,
     VersionConflict,
 )
@@ -89,19 +88,6 @@ async def test_of_fifty_that_create_one_external_id_at_once_one_does(graph: Grap
     assert all(answer.node == answers[0].node for answer in answers)
 
 
-async def test_a_repeated_creation_answers_as_the_first_time(graph: Graph):
-    row, request_id = node(external_id="x", data={"b": 1, "a": 2}), new_id()
-
-    for get_existing in (False, True):
-        request_id = new_id()
-        row.external_id += "x"
-        first = await create(graph, row, request_id=request_id, get_existing=get_existing)
-        await update(graph, first.node.id, '{"b": null}')
-        assert await create(graph, row, request_id=request_id, get_existing=get_existing) == first
-        async with refused(RequestIdReused):
-            await create(graph, row, request_id=request_id, get_existing=not get_existing)
-
-
 async def test_a_repeat_that_found_a_node_the_first_time_finds_it_again(graph: Graph):
     await create(graph, node(external_id="x"))
     request_id = new_id()
@@ -110,18 +96,6 @@ async def test_a_repeat_that_found_a_node_the_first_time_finds_it_again(graph: G
 
     assert first.existed
     assert await create(graph, node(external_id="x"), get_existing=True, request_id=request_id) == first
-
-
-async def test_concurrent_twins_create_one_node(graph: Graph):
-    for get_existing in (False, True):
-        row, request_id = node(external_id=new_id(), data={"a": 1}), new_id()
-
-        answers = await asyncio.gather(
-            *[create(graph, row, request_id=request_id, get_existing=get_existing) for _ in range(20)]
-        )
-
-        assert all(answer == answers[0] for answer in answers)
-        assert not answers[0].existed
 
 
 async def test_nodes_are_read_in_the_order_asked_for_and_the_missing_are_listed(graph: Graph, missing_id: str):
@@ -225,26 +199,6 @@ async def test_a_change_of_data_is_checked(graph: Graph, missing_id: str):
     assert await graph.get(there.id) == there
 
 
-async def test_of_many_that_expect_one_version_one_wins(graph: Graph):
-    there = (await create(graph, node())).node
-
-    async def race(n: int) -> bool:
-        try:
-            await update(graph, there.id, json.dumps({"n": n}), expected_version=1)
-        except Exception:
-            return False
-        return True
-
-    won = await asyncio.gather(*map(race, range(20)))
-
-    assert won.count(True) == 1
-    assert (await graph.get(there.id)).version == 2
-    async with refused(VersionConflict, version=2):
-        await update(graph, there.id, "{}", expected_version=1)
-    async with refused(VersionConflict, version=2):
-        await update(graph, there.id, "{}", expected_version=2**62)
-
-
 async def test_concurrent_merges_lose_nothing(graph: Graph):
     there = (await create(graph, node())).node
 
@@ -253,29 +207,6 @@ async def test_concurrent_merges_lose_nothing(graph: Graph):
     got = await graph.get(there.id)
     assert json.loads(got.data_json) == {str(n): n for n in range(20)}
     assert got.version == 21
-
-
-async def test_a_repeated_change_answers_as_the_first_time(graph: Graph):
-    there = (await create(graph, node(data={"big": 12345678901234567890123}))).node
-    request_id = new_id()
-
-    first = await update(graph, there.id, '{"n": 1}', request_id=request_id, expected_version=1)
-    await update(graph, there.id, '{"n": 2}')
-
-    assert await update(graph, there.id, '{"n": 1}', request_id=request_id, expected_version=1) == first
-    assert json.loads((await graph.get(there.id)).data_json)["n"] == 2
-    async with refused(RequestIdReused):
-        await update(graph, there.id, '{"n": 3}', request_id=request_id)
-
-
-async def test_concurrent_twins_of_a_change_change_once(graph: Graph):
-    there = (await create(graph, node())).node
-    request_id = new_id()
-
-    answers = await asyncio.gather(*[update(graph, there.id, '{"n": 1}', request_id=request_id) for _ in range(20)])
-
-    assert all(answer == answers[0] for answer in answers)
-    assert (await graph.get(there.id)).version == 2
 
 
 async def set_status(graph: Graph, node_id: str, status: str, **fields: object) -> pb.Node:
@@ -359,21 +290,3 @@ async def test_a_node_is_archived_and_brought_back(graph: Graph, others: Graph, 
         await archive(node_id=missing_id)
     async with refused(NodeNotFound, node_id=there.id):
         await archive(others)
-
-
-async def test_another_tenants_node_is_not_found_exactly_like_one_that_never_was(graph: Graph, others: Graph):
-    there = (await create(graph, node(external_id="x", name="n"))).node
-
-    messages = set()
-    for node_id in (there.id, new_id()):
-        for call in (
-            others.GetNode(pb.GetNodeRequest(node_id=node_id)),
-            others.UpdateNodeData(pb.UpdateNodeDataRequest(node_id=node_id)),
-        ):
-            try:
-                await call
-            except Exception as error:
-                messages.add(error.details())
-    assert messages == {"no node has this id"}
-    answer = await others.BatchGetNodes(pb.BatchGetNodesRequest(node_ids=[there.id]))
-    assert list(answer.missing_ids) == [there.id]

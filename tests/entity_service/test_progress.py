@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
@@ -16,7 +15,6 @@ from contextkeep.errors import (
     LimitExceeded,
     NodeBudgetExceeded,
     NodeNotFound,
-    RequestIdReused,
 )
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
@@ -126,19 +124,6 @@ async def test_the_largest_envelope_fits_a_page_of_its_own(graph: Graph, there: 
 
     assert len(page.envelopes) == 1
     assert len(await listed(graph, there)) == 3
-
-
-async def test_a_repeated_append_answers_as_the_first_time(graph: Graph, there: str):
-    request_id = new_id()
-
-    first, *rest = await asyncio.gather(*[append(graph, there, "once", request_id=request_id) for _ in range(20)])
-
-    assert rest == [first] * 19
-    assert await messages(graph, there) == ["once"]
-    async with refused(RequestIdReused):
-        await append(graph, there, "twice", request_id=request_id)
-    await graph.DeleteNode(pb.DeleteNodeRequest(node_id=there))
-    assert await append(graph, there, "once", request_id=request_id) == first, "also when nothing of it is left"
 
 
 async def test_a_caller_lists_what_it_calls_to_any_depth_each_once(graph: Graph):

@@ -257,25 +257,6 @@ async def test_a_malformed_field_is_named(graph: Graph, subtests: pytest.Subtest
                 await graph.write(row)
 
 
-TOO_LARGE = [
-    (node(data_json='{"a":"' + "x" * 1024 * 1024 + '"}'), "nodes[0].data_json"),
-    (node(external_id="ü" * 257), "nodes[0].external_id"),
-    (node(name="x" * 513), "nodes[0].name"),
-    (node("x" * 129), "nodes[0].general_type_name"),
-    (node(specific_type_name="x" * 129), "nodes[0].specific_type_name"),
-    (node(status="x" * 129), "nodes[0].status"),
-    (node(graph_name="x" * 129), "nodes[0].graph_name"),
-    (edge(new_id(), new_id(), "x" * 129), "edges[0].edge_type"),
-]
-
-
-async def test_a_limit_is_named(graph: Graph, subtests: pytest.Subtests):
-    for row, limit in TOO_LARGE:
-        with subtests.test(limit=limit):
-            async with refused(LimitExceeded, limit=limit):
-                await graph.write(row)
-
-
 async def test_values_at_their_limits_are_written(graph: Graph):
     row = node(
         "x" * 128,
@@ -356,22 +337,6 @@ async def test_request_ids_are_the_tenants_own(graph: Graph, others: Graph):
 
     assert (await graph.get(node_id)).general_type_name == "Message"
     assert (await others.get(node_id)).general_type_name == "Other"
-
-
-@pytest.mark.parametrize("on_existing", [pb.ON_EXISTING_FAIL, SKIP])
-async def test_concurrent_twins_write_once_and_answer_alike(graph: Graph, database: Database, on_existing: int):
-    root, request_id = new_id(), new_id()
-    await graph.write(node(id=root))
-    child = new_id()
-    rows = (node(id=child, external_id="twin"), node(), edge(root, child))
-
-    answers = await asyncio.gather(
-        *[graph.write(*rows, request_id=request_id, on_existing=on_existing) for _ in range(20)]
-    )
-
-    assert all(answer == answers[0] for answer in answers)
-    (count,) = await database.tenant(DEFAULT_TENANT_ID).query("SELECT count(*) AS nodes FROM entity.node")
-    assert count.nodes == 3
 
 
 async def test_the_stored_answer_holds_no_document(graph: Graph, database: Database):
@@ -481,15 +446,3 @@ async def test_writers_of_the_same_rows_in_other_orders_all_succeed(graph: Graph
     answers = await asyncio.gather(*[write(n % 2 == 0) for n in range(10)])
 
     assert len({frozenset(row.id for row in answer.nodes) for answer in answers}) == 1
-
-
-async def test_a_graph_is_the_tenants_own(graph: Graph, others: Graph):
-    root = (await graph.write(node(external_id="x"))).nodes[0].id
-
-    async with refused(NodeNotFound, node_id=root):
-        await others.get(root)
-    async with refused(NodeNotFound, node_id=root):
-        await others.write(edge(root, root))
-    async with refused(NodeNotFound, node_id=root):
-        await others.walk(root)
-    await others.write(node(external_id="x"))

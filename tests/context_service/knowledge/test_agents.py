@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 import grpc
-import psycopg
 import pytest
 
 from context_service.knowledge import agents
@@ -20,7 +19,6 @@ from contextkeep.errors import (
     InvalidArgument,
     LimitExceeded,
     PermissionDenied,
-    RequestIdReused,
 )
 from service_runtime.ids import new_id
 from tests.context_service.contexts import Opened, an_id
@@ -188,16 +186,6 @@ async def test_who_puts_an_agent_and_who_deletes_its_template_take_turns(call: C
         assert there["agent"] == there["template"]
 
 
-async def test_a_repeated_request_writes_once_and_is_answered_as_before(call: Calls):
-    request_id, agent_id = str(new_id()), an_id()
-    first = await call.put(agent_id, display_name="a", request_id=request_id)
-    await call.put(agent_id, display_name="b")
-    assert await call.put(agent_id, display_name="a", request_id=request_id) == first
-    assert (await call("GetAgent", agent_id=agent_id)).agent.display_name == "b"
-    with pytest.raises(RequestIdReused):
-        await call.put(agent_id, display_name="c", request_id=request_id)
-
-
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
@@ -218,24 +206,6 @@ async def test_what_is_no_agent_is_refused_by_name(call: Calls, fields, field):
     assert [one.field for one in refused.value.violations] == [field]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"agent_id": "a" * 129},
-        {"display_name": "a" * 201},
-        {"node_ids": [str(new_id()) for _ in range(21)]},
-        {"knowledge_bases": ["a"] * 101},
-        {"policy": {"allowed": {"ids": ["a"] * 65}}},
-        {"callers": {"subjects": ["a"] * 1_001}},
-        {"callers": {"agent_ids": ["a" * 513]}},
-    ],
-    ids=lambda fields: next(iter(fields)),
-)
-async def test_what_is_too_much_of_an_agent_is_refused(call: Calls, fields):
-    with pytest.raises(LimitExceeded):
-        await call("PutAgent", agent={"agent_id": "a", **fields})
-
-
 async def test_there_are_so_many_at_most(call: Calls, monkeypatch: pytest.MonkeyPatch):
     put = await call.put()
     monkeypatch.setattr(agents, "AGENTS_MAX", len(await call.names()))
@@ -243,16 +213,6 @@ async def test_there_are_so_many_at_most(call: Calls, monkeypatch: pytest.Monkey
         await call.put()
     assert refused.value.metadata["limit"] == "agents"
     assert (await call.put(put.agent_id)).version == 2  # one that is there
-
-
-async def test_another_tenant_has_others(call: Calls, stack: Opened):
-    put = await call.put(f"shared-{an_id()}", display_name="secret")
-    theirs = await call.put(put.agent_id, key="other", display_name="theirs")
-    assert (theirs.version, put.agent_id in await call.names("other")) == (1, True)
-    await call("DeleteAgent", "other", agent_id=put.agent_id)
-    assert (await call("GetAgent", agent_id=put.agent_id)).agent == put
-    with psycopg.connect(stack.urls.service) as connection:  # without a tenant there is none
-        assert connection.execute("SELECT count(*) FROM context.agent").fetchone() == (0,)
 
 
 async def test_a_user_who_is_erased_is_named_by_no_agent_and_no_one_else_may_name_it_for_that(

@@ -455,20 +455,6 @@ async def test_compiling_needs_its_scope_and_reads_as_the_caller(world: World):
     await compiled(world.of(scopes=["read", "compile"]))
 
 
-async def test_another_tenant_sees_and_compiles_nothing(world: World, services: Stack):
-    node = await world.node("Customer", "Orrery", text="Pays late")
-    await world.approve("customer", rules())
-    await compiled(world)
-    page = await the_page(world, node)
-    other = World(services)
-    assert (await titles(other), await hits(other, "pays late")) == ([], [])
-    assert (await compiled(other, node_ids=[node])).nodes_read == 0
-    with pytest.raises(CompiledPageNotFound):
-        await other.context.get_compiled_page(page.page_id)
-    with pytest.raises(CompiledPageNotFound):
-        await other.context.put_facet(page.page_id, "x", "x", heading="X", kind="external", source_label="x")
-
-
 async def test_facets_rank_by_trust_where_texts_are_equal(world: World):
     await world.node("Customer", "Orrery", text="The lamps are lit")
     kinds = ("external", "operational", "activity", "relationship", "compiled")

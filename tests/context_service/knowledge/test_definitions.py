@@ -20,7 +20,6 @@ from contextkeep.errors import (
     LimitExceeded,
     NodeNotFound,
     PermissionDenied,
-    RequestIdReused,
 )
 from entity_service import change_feed
 from service_runtime.embedded_postgres import EmbeddedPostgres
@@ -130,24 +129,6 @@ async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world:
     assert [one.name async for one in shop.context.list_definitions()] == ["everybodys", "ours"]
     with pytest.raises(DefinitionNotFound):
         await shop.context.get_definition("theirs")
-
-
-async def test_another_tenant_sees_none(world: World, services: Stack):
-    await world.context.put_definition("customer", rules())
-    other = World(services)
-    assert [one async for one in other.context.list_definitions()] == []
-    with pytest.raises(DefinitionNotFound):
-        await other.context.approve_definition("customer", 1)
-
-
-async def test_a_repeated_request_changes_nothing(world: World):
-    request_id = new_id()
-    first = await world.context.put_definition("customer", rules(), request_id=request_id)
-    await world.context.put_definition("customer", rules(facet(heading="Other")))
-    again = await world.context.put_definition("customer", rules(), request_id=request_id)
-    assert (again.version, first.version) == (1, 1)
-    with pytest.raises(RequestIdReused):
-        await world.context.put_definition("customer", rules(facet(heading="Third")), request_id=request_id)
 
 
 async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, monkeypatch: pytest.MonkeyPatch):

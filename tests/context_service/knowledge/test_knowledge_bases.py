@@ -31,7 +31,7 @@ from contextkeep.context.v1.knowledge_pb2_grpc import KnowledgeStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.postgres import Tenant
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
+from tests.conftest import PRINCIPAL
 from tests.context_service.contexts import Opened, an_id, opened, with_embedder
 from tests.context_service.retrieval import files
 from tests.errors import raised
@@ -238,16 +238,6 @@ async def rows(bases: Bases, base_id: str) -> tuple[int, int]:
     return passages[0].n, kept[0].n
 
 
-async def test_the_same_request_adds_one_document(bases: Bases, word: str):
-    base, request_id = await bases.put(), an_id()
-    said = {"knowledge_base": base, "document": {"name": "a.md", "data": word.encode()}, "request_id": request_id}
-    first, again = [(await bases.call("AddDocument", **said)).document for _ in range(2)]
-    assert first == again
-    assert len(await bases.documents(base)) == 1
-    said["document"] = {"name": "b.md", "data": b"other"}
-    assert (await bases.refused("AddDocument", **said)).reason == "REQUEST_ID_REUSED"
-
-
 # Whom it is asked for.
 
 
@@ -358,27 +348,6 @@ async def test_walls_of_a_base_hold_for_all_that_it_has(bases: Bases, word: str)
         assert (refused.reason, refused.violations[0].field) == ("INVALID_ARGUMENT", "document.working_memory_id")
     record = await bases.record("x", app_id="shop")
     assert (await app.add(shop, working_memory_id=record, name="")).name == "record.md"
-
-
-async def test_another_tenant_sees_nothing_of_it(bases: Bases, word: str):
-    base = await bases.put()
-    document = await bases.add(base, f"The {word}.")
-    await bases.read(base)
-    (hit,) = (await bases.ask(word)).hits
-    other = bases.of("other")
-    answer = await other.ask(word, expand_refs=[hit.ref])
-    assert (answer.providers[0].state, list(answer.hits)) == (query_pb.PROVIDER_STATE_SKIPPED, [])
-    assert not answer.expanded[0].is_found
-    assert list((await other.call("ListKnowledgeBases")).knowledge_bases) == []
-    for rpc, fields in (
-        ("GetKnowledgeBase", {"name": base}),
-        ("DeleteKnowledgeBase", {"name": base}),
-        ("RemoveDocument", {"knowledge_base": base, "document_id": document.document_id}),
-    ):
-        assert (await other.refused(rpc, **fields)).reason == "KNOWLEDGE_BASE_NOT_FOUND"
-    for table in ("knowledge_base", "knowledge_document", "knowledge_file"):  # whatever a statement asks for
-        seen = await bases.stack.database.of(OTHER_PRINCIPAL).query(f"SELECT count(*) AS n FROM context.{table}")
-        assert seen[0].n == 0
 
 
 # Records of working memory.

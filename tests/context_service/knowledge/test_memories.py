@@ -17,7 +17,6 @@ from contextkeep.errors import (
     MemoryNotFound,
     PermissionDenied,
     PlanOutdated,
-    RequestIdReused,
     SubjectRequired,
     VersionConflict,
 )
@@ -70,22 +69,6 @@ async def test_the_same_statement_in_the_same_key_is_no_contradiction(user: User
     assert (again.superseded_by, list(again.contradicts)) == ("", [])
 
 
-async def test_a_repeated_request_keeps_once(stack: Opened, user: User):
-    request_id = an_id()
-    kept = await asyncio.gather(*(user.retain("Ada likes tea.", request_id=request_id) for _ in range(5)))
-    assert len({one.memory_id for one in kept}) == 1
-    with psycopg.connect(stack.urls.superuser) as connection:
-        counts = connection.execute(
-            "SELECT (SELECT count(*) FROM context.memory WHERE owner_user_id = %(user)s),"
-            " (SELECT memory_count FROM context.memory_user WHERE owner_user_id = %(user)s),"
-            " (SELECT count(*) FROM context.passage WHERE owner_user_id = %(user)s)",
-            {"user": user.user_id},
-        ).fetchone()
-    assert counts == (1, 1, 1)
-    with pytest.raises(RequestIdReused):
-        await user.retain("Ada likes coffee.", request_id=request_id)
-
-
 async def test_writers_of_one_key_at_once_leave_one_that_holds(stack: Opened, user: User):
     """Each writer's place in the chain depends on all others'."""
     times = [NOW + timedelta(hours=n * 7 % 10) for n in range(10)]
@@ -115,23 +98,6 @@ async def test_what_is_no_memory_is_refused_by_name(user: User, said: dict[str, 
     with pytest.raises(InvalidArgument) as error:
         await user.call("RetainMemory", memory=said)
     assert [one.field for one in error.value.violations] == [field]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"text": "x" * 8_001},
-        {"text": "x", "key": "k" * 201},
-        {"text": "x", "source": {"label": "l" * 501}},
-        {"text": "x", "source": {"uri": "u" * 2_001}},
-        {"text": "x", "kind": 3, "experience": {"goal": "g" * 2_001}},
-    ],
-    ids=["text", "key", "label", "uri", "goal"],
-)
-async def test_what_is_too_long_is_refused_with_its_limit(user: User, said: dict[str, object]):
-    with pytest.raises(LimitExceeded) as error:
-        await user.call("RetainMemory", memory=said)
-    assert int(error.value.metadata["value"]) == int(error.value.metadata["limit_max"]) + 1
 
 
 async def test_a_user_has_so_many_and_no_more(user: User, monkeypatch: pytest.MonkeyPatch):

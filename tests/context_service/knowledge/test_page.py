@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.knowledge.page import (
-    ALIASES_MAX,
-    CITED_MAX,
-    PAGE_BYTES_MAX,
     SLUG_CHARS_MAX,
-    SOURCES_MAX,
     PageInput,
     PageSource,
     check_page,
@@ -24,7 +20,7 @@ from context_service.knowledge.page import (
     names_of,
     slug_of,
 )
-from contextkeep.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument
 
 PAGE = PageInput(slug="acme", title="Acme", markdown="A customer.")
 
@@ -84,26 +80,6 @@ def test_what_cannot_be_a_page_is_refused_by_name(changes, field):
     with pytest.raises(InvalidArgument) as caught:
         check_page(dataclasses.replace(PAGE, **changes))
     assert caught.value.violations[0].field == field
-
-
-@pytest.mark.parametrize(
-    ("changes", "limit", "value_max"),
-    [
-        ({"markdown": "ä" * (PAGE_BYTES_MAX // 2 + 1)}, "page.markdown", PAGE_BYTES_MAX),
-        ({"aliases": ["a"] * (ALIASES_MAX + 1)}, "page.aliases", ALIASES_MAX),
-        ({"sources": [PageSource(id="a")] * (SOURCES_MAX + 1)}, "page.sources", SOURCES_MAX),
-        ({"memory_ids": [uuid.uuid4()] * (CITED_MAX + 1)}, "page.memory_ids", CITED_MAX),
-        ({"slug": "a" * (SLUG_CHARS_MAX + 1)}, "page.slug", SLUG_CHARS_MAX),
-    ],
-)
-def test_what_is_too_much_is_refused_with_its_limit(changes, limit, value_max):
-    with pytest.raises(LimitExceeded) as caught:
-        check_page(dataclasses.replace(PAGE, **changes))
-    assert (caught.value.metadata["limit"], caught.value.metadata["limit_max"]) == (limit, str(value_max))
-
-
-def test_as_much_as_there_may_be_is_a_page():
-    check_page(dataclasses.replace(PAGE, markdown="a" * PAGE_BYTES_MAX, aliases=["a"] * ALIASES_MAX))
 
 
 @pytest.mark.parametrize(

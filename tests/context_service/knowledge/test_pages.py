@@ -24,7 +24,6 @@ from contextkeep.errors import (
     PageNameTaken,
     PageNotFound,
     PermissionDenied,
-    RequestIdReused,
     SubjectRequired,
     VersionConflict,
 )
@@ -245,17 +244,6 @@ async def test_what_is_deleted_is_gone_with_all_its_versions(stack: Opened, user
     assert (await put(user)).version == 1
 
 
-async def test_a_repeated_request_writes_once(stack: Opened, user: User):
-    request_id = an_id()
-    written = await asyncio.gather(*(put(user, request_id=request_id) for _ in range(5)))
-    assert len({(one.page_id, one.version) for one in written}) == 1
-    await put(user, markdown="Later.")
-    assert (await put(user, request_id=request_id)).version == 1
-    with pytest.raises(RequestIdReused):
-        await put(user, "other", request_id=request_id)
-    assert rows_of(stack, user)["wiki_page_version"] == 2
-
-
 async def test_a_page_is_always_somebodys(stack: Opened):
     page = {"title": "Acme", "markdown": MARKDOWN}
     for key in ("plain", "runtime", "admin"):
@@ -267,19 +255,6 @@ async def test_a_page_is_always_somebodys(stack: Opened):
         await stack.caller.of("plain").call("PutPage", page=page, subject_user_id="ada")
     with pytest.raises(PermissionDenied):
         await stack.caller.of("bob").call("GetPage", slug="acme", subject_user_id="ada")
-
-
-async def test_anothers_page_is_as_one_that_is_not_there(stack: Opened, user: User):
-    page = await put(user)
-    other = User(stack.caller)
-    for fields in ({"slug": "acme"}, {"page_id": page.page_id}, {"page_id": an_id()}):
-        for name in ("GetPage", "ListPageVersions", "DeletePage"):
-            with pytest.raises(PageNotFound) as caught:
-                await other.call(name, **fields)
-            assert str(caught.value) == str(pages.not_found())
-    assert not (await other.call("ListPages")).pages
-    assert (await put(other)).version == 1  # the name is his own
-    assert (await get(user)).version == 1
 
 
 async def test_a_bound_key_sees_and_writes_what_it_is_bound_to(stack: Opened, user: User):

@@ -135,18 +135,6 @@ async def test_two_who_say_different_things_at_once_are_both_heard(world: World)
     assert (fast.is_default, fast.deadline_ms, fast.setting.deadline_ms) == (False, 700, 700)
 
 
-async def test_a_repeated_request_says_it_once(world: World):
-    request_id = str(new_id())
-    await say(world, "fast", deadline_ms=800, request_id=request_id)
-    await say(world, "fast", deadline_ms=900)
-    assert (await say(world, "fast", deadline_ms=800, request_id=request_id)).deadline_ms == 800
-    policy = await call(world.opened.caller.channel, "GetQueryPolicy")
-    assert [one.deadline_ms for one in policy.providers if one.provider_id == "fast"] == [900]
-    with pytest.raises(ContextKeepError) as refused:
-        await say(world, "fast", deadline_ms=801, request_id=request_id)
-    assert refused.value.reason == "REQUEST_ID_REUSED"
-
-
 @pytest.mark.parametrize(
     ("provider_id", "fields", "field"),
     [

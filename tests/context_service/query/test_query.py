@@ -417,17 +417,6 @@ async def test_named_nodes_are_searched_as_deep_as_they_are(world: World, ask: A
     assert statuses(answer)["workspace"]["target"] == "records of a node: 2 files"
 
 
-async def test_another_tenant_finds_nothing_of_it(world: World, ask: Asker):
-    await written(world, "The zymurgist keeps a secret yeast.", name="yeast.md")
-    context_id = (await world.opened.caller.send("The zymurgist spoke.")).context_id
-    for fields in ({}, {"context_ids": [context_id]}):
-        mine = await ask.query(query="zymurgist", **fields)
-        theirs = await ask.query("other", query="zymurgist", **fields)
-        assert any("zymurgist" in one["snippet"] for one in mine["hits"])
-        assert not any("zymurgist" in str(one) for one in theirs.get("hits", []))
-        assert {one.get("hit_count", 0) for one in theirs["providers"] if one["family"] != "external"} == {0}
-
-
 async def test_row_level_security_alone_keeps_every_family_of_another_tenant(world: World, ask: Asker):
     """With every filter of the application, which believes that it works for the owner."""
     user, word, node = an_id(), f"astronef{ask.transport}", str(new_id())

@@ -143,14 +143,6 @@ async def test_what_cannot_be_tested_is_refused(world: World, request_, key, rea
     assert refused.value.reason == reason
 
 
-async def test_another_tenant_has_none_of_it(world: World):
-    test = await ran(world, providers=only("fast"))
-    with pytest.raises(ContextKeepError) as refused:
-        await kept(world, test.test_id, "other")
-    assert refused.value.reason == "SOURCE_TEST_NOT_FOUND"
-    assert not (await call(world, "ListSourceTests", pb.ListSourceTestsRequest(), "other")).tests
-
-
 async def test_an_answer_is_kept_up_to_a_bound_and_so_many_are_kept(world: World, monkeypatch):
     monkeypatch.setattr(source_tests, "ANSWER_BYTES_MAX", 7_000)
     test = await ran(world, providers=only("huge"), limit=2)

@@ -504,17 +504,3 @@ async def test_what_no_window_can_be_is_refused_with_its_field(fields: dict[str,
     with pytest.raises(InvalidArgument) as error:
         await opened(caller, context_id, **fields)
     assert error.value.violations[0].field in [*fields, "context_tokens"]
-
-
-@pytest.mark.parametrize(
-    ("field", "bytes_max"), [("system_prompt", 256 * 1024), ("goal", 16 * 1024), ("tools_json", 1024 * 1024)]
-)
-async def test_texts_of_a_window_are_bounded(field: str, bytes_max: int, caller: Caller):
-    context_id = (await caller.send()).context_id
-    for text in ("x" * (bytes_max + 1), "ä" * (bytes_max // 2 + 1)):
-        fields = {field: orjson.dumps([text]).decode() if field == "tools_json" else text}
-        with pytest.raises(LimitExceeded) as error:
-            await opened(caller, context_id, 5_000_000, **fields)
-        assert (error.value.metadata["limit"], error.value.metadata["limit_max"]) == (field, str(bytes_max))
-    with pytest.raises(LimitExceeded):
-        await opened(caller, context_id, model="m" * 201)
