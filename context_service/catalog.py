@@ -20,6 +20,8 @@ from service_runtime.requests import Request, Requests
 T = TypeVar("T")
 D = TypeVar("D")
 
+_IMPORTED = "t.imported::text AS imported_json"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
@@ -43,7 +45,7 @@ class Table:
     @property
     def _read(self) -> str:
         written = [f"t.{column}" for column in (self.key, *self.first, *self.columns)]
-        return ", ".join([*written, *self.also, "t.version, t.created_at, t.updated_at, t.updated_by"])
+        return ", ".join([*written, *self.also, "t.version, t.created_at, t.updated_at, t.updated_by", _IMPORTED])
 
     @property
     def _of_tenant(self) -> str:
@@ -56,7 +58,9 @@ class Table:
         key = ["tenant_id", *self.kind, self.key]
         columns = [*key, *self.first, *each]
         changes = [f"{column} = EXCLUDED.{column}" for column in each]
+        # A put replaces the thing, and so what an import wrote.
         changes += [*([self.also_set] if self.also_set else []), "updated_at = now()", "version = t.version + 1"]
+        changes.append("imported = NULL")
         return f"""
             INSERT INTO {self.name} AS t ({", ".join(columns)})
             VALUES ({", ".join(f"%({column})s" for column in columns)})

@@ -17,7 +17,8 @@ from service_runtime.postgres import Database, Row, Transaction
 
 _RULES = TypeAdapter(Rules)
 
-_COLUMNS = "app_id, name, rules, rules_version, version, created_at, updated_at"
+_FIELDS = "app_id, name, rules, rules_version, version, created_at, updated_at"
+_COLUMNS = f"{_FIELDS}, imported::text AS imported_json"
 
 _FIND = f"""
 SELECT {_COLUMNS} FROM context.mapping
@@ -27,7 +28,7 @@ WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s
 # One row more than wanted says whether there are more, and the window ends the page at a number of bytes, behind one
 # row at least.
 _LIST = f"""
-SELECT {_COLUMNS}, found
+SELECT {_FIELDS}, imported_json, found
 FROM (
     SELECT
         m.*, count(*) OVER () AS found, row_number() OVER by_name AS place,
@@ -65,7 +66,8 @@ WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR 
 _UPDATE = f"""
 UPDATE context.mapping
 SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer,
-    updated_at = greatest(now(), updated_at)
+    updated_at = greatest(now(), updated_at),
+    imported = CASE WHEN %(changed)s THEN NULL ELSE imported END
 WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
 RETURNING {_COLUMNS}
 """  # noqa: S608
@@ -94,6 +96,7 @@ class StoredMapping:
     version: int  # counts the changes, from 1
     created_at: datetime
     updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 class MappingStore:

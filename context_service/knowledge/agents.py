@@ -82,6 +82,7 @@ class Agent:
     created_at: datetime
     updated_at: datetime
     updated_by: str
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 class Agents:

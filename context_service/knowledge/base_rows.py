@@ -133,4 +133,5 @@ def base_of(row: Row) -> Base:
         created_at=row.created_at,
         updated_at=row.updated_at,
         updated_by=row.updated_by,
+        imported_json=row.imported_json,
     )

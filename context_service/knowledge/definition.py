@@ -124,6 +124,7 @@ class Definition:
     approved_by: str = ""
     approved_at: datetime | None = None
     retired_at: datetime | None = None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ _RULES = TypeAdapter(DefinitionRules)
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('definitions of ' || %s::text, 0))"
 _COLUMNS = """
-    d.name, d.version, d.state, d.rules, d.created_by, d.created_at, d.approved_by, d.approved_at, d.retired_at
+    d.name, d.version, d.state, d.rules, d.created_by, d.created_at, d.approved_by, d.approved_at, d.retired_at,
+    d.imported::text AS imported_json
 """
 _READ = f"""
 SELECT {_COLUMNS} FROM context.definition d

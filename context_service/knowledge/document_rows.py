@@ -46,7 +46,7 @@ _STATE = """
 _COLUMNS = f"""
     d.document_id, d.seq, d.name, d.uri, d.content_type, d.size_bytes, d.record_id, {_STATE} AS state,
     CASE WHEN d.record_id IS NOT NULL AND r.id IS NULL AND d.state = 'INDEXED' THEN '{GONE}' ELSE d.error END AS error,
-    d.passage_count, d.is_cut, d.created_by, d.created_at, d.updated_at
+    d.passage_count, d.is_cut, d.created_by, d.created_at, d.updated_at, d.imported::text AS imported_json
 """
 _LIST = f"""
 SELECT {_COLUMNS}
@@ -72,7 +72,7 @@ INSERT INTO context.knowledge_document AS d (
     %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(by)s
 )
 RETURNING d.document_id, d.seq, d.name, d.uri, d.content_type, d.size_bytes, d.record_id, d.state, d.error,
-    d.passage_count, d.is_cut, d.created_by, d.created_at, d.updated_at
+    d.passage_count, d.is_cut, d.created_by, d.created_at, d.updated_at, NULL AS imported_json
 """
 _PUT_FILE = """
 INSERT INTO context.knowledge_file (tenant_id, document_id, graph_name, agent_bundle_id, app_id, data)

@@ -74,6 +74,7 @@ class Base:
     updated_at: datetime
     updated_by: str
     documents: Mapping[DocumentState, int] = field(default_factory=dict)  # of a base that was read by itself
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ class Document:
     created_by: str
     created_at: datetime
     updated_at: datetime
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 def check_base(said: BaseInput) -> None:

@@ -27,7 +27,7 @@ _TARGET = "SELECT url, secret, protocol FROM context.mcp_server WHERE tenant_id 
 _TOOL = """
 SELECT t.server_id, t.tool_name, t.provider_id, t.definition, t.is_gone, t.discovered_at, t.approved_sha256,
     t.approved_by, t.approved_at, t.search_safe_recorded_by, t.is_default, t.arguments, s.display_name, s.url,
-    s.is_disabled, s.secret, s.protocol
+    s.is_disabled, s.secret, s.protocol, t.imported::text AS imported_json
 FROM context.mcp_tool t
 JOIN context.mcp_server s ON s.tenant_id = t.tenant_id AND s.server_id = t.server_id
 WHERE t.tenant_id = %(tenant_id)s"""

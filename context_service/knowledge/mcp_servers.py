@@ -86,6 +86,7 @@ class Server:
     updated_at: datetime
     updated_by: str
     discovered_at: datetime | None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -426,4 +427,5 @@ def _tool(row: Row) -> Tool:
         server_name=row.display_name,
         server_url=row.url,
         server_is_disabled=row.is_disabled,
+        imported_json=row.imported_json,
     )

@@ -128,6 +128,7 @@ class Tool:
     server_name: str
     server_url: str
     server_is_disabled: bool
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
     @property
     def name(self) -> str:

@@ -77,6 +77,7 @@ class PageVersion:
     created_by: str
     created_at: datetime
     size_bytes: int
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

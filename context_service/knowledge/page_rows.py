@@ -173,7 +173,9 @@ LIMIT %(count)s
 """  # noqa: S608
 # The page beside them: it has a version always.
 _VERSIONS = f"""
-SELECT p.page_id, v.version, v.title, v.created_by, v.created_at, v.size_bytes
+SELECT p.page_id, v.version, v.title, v.created_by, v.created_at, v.size_bytes, CASE WHEN v.imported IS NOT NULL THEN (
+        v.imported - 'created_by' || jsonb_build_object('written_by', v.imported -> 'created_by')
+    )::text END AS imported_json
 FROM context.wiki_page p
 JOIN context.wiki_page_version v ON v.tenant_id = p.tenant_id AND v.page_id = p.page_id
 WHERE {_MEANT} AND (%(before)s = 0 OR v.version < %(before)s)

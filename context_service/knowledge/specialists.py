@@ -56,6 +56,7 @@ class Specialist:
     created_at: datetime
     updated_at: datetime
     updated_by: str
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
     @property
     def provider_id(self) -> str:

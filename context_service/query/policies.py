@@ -110,7 +110,8 @@ class Policies:
 
     async def _settings(self, principal: Principal) -> Mapping[str, Setting]:
         async def read() -> Mapping[str, Setting]:
-            return {name: _setting(said) for name, said in (await self._rows.read(principal)).items()}
+            rows = await self._rows.read(principal)
+            return {row.provider_id: replace(_setting(row.setting), imported_json=row.imported_json) for row in rows}
 
         return await self._known.get(principal.tenant_id, read)
 

@@ -9,9 +9,11 @@ from typing import Any
 import orjson
 
 from service_runtime.auth import Principal
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, Row, Transaction
 
-_READ = "SELECT provider_id, setting FROM context.provider_setting WHERE tenant_id = %s"
+_READ = """
+SELECT provider_id, setting, imported::text AS imported_json FROM context.provider_setting WHERE tenant_id = %s
+"""
 # The row is the lock: of two that change other fields at once each keeps what the other one says.
 _LOCK = """
 INSERT INTO context.provider_setting (tenant_id, provider_id, setting, updated_by) VALUES (%s, %s, '{}', '')
@@ -30,10 +32,10 @@ class SettingRows:
 
     database: Database
 
-    async def read(self, principal: Principal) -> dict[str, Mapping[str, Any]]:
-        """Return what is said, by provider."""
+    async def read(self, principal: Principal) -> list[Row]:
+        """Return the `provider_id`, `setting` and `imported_json` of each provider of which something is said."""
         door = self.database.of(principal)
-        return {row.provider_id: row.setting for row in await door.query(_READ, (door.tenant_id,))}
+        return await door.query(_READ, (door.tenant_id,))
 
     async def lock(self, transaction: Transaction, provider_id: str) -> Mapping[str, Any]:
         """Return what is said of a provider, which nobody else changes before the transaction ends."""

@@ -24,7 +24,8 @@ def _of_all(sql: str) -> Across:
 
 
 _COLUMNS = """
-    t.test_id, t.created_at, t.replay_of, t.owner_user_id, t.created_by, t.label, t.warnings, t.outcome, t.question
+    t.test_id, t.created_at, t.replay_of, t.owner_user_id, t.created_by, t.label, t.warnings, t.outcome, t.question,
+    t.imported::text AS imported_json
 """
 _INSERT = _of_all(f"""
     WITH gone AS (
@@ -88,6 +89,7 @@ class SourceTest:
     outcome: Mapping[str, Any]
     question: bytes
     answer: bytes
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 class SourceTestRows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_service.knowledge.agents import Agent, AgentInput, Agents, Callers, ProviderNames
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import ids_of, principal_of
 from contextkeep.context.v1 import agents_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -144,6 +145,7 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
         created_at=wire.timestamp(agent.created_at),
         updated_at=wire.timestamp(agent.updated_at),
         updated_by=agent.updated_by,
+        imported=imported_of(agent.imported_json),
     )
 
 
@@ -159,4 +161,5 @@ def _template(template: Agent) -> pb.AgentTemplate:
         created_at=wire.timestamp(template.created_at),
         updated_at=wire.timestamp(template.updated_at),
         updated_by=template.updated_by,
+        imported=imported_of(template.imported_json),
     )

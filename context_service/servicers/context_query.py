@@ -20,6 +20,7 @@ from context_service.query.questions import LIMIT_DEFAULT, Depth, Mode, Question
 from context_service.query.source_test_rows import SourceTest
 from context_service.query.source_tests import Last, SourceTests, compared
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import ids_of, principal_of
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import context_query_pb2_grpc
@@ -210,6 +211,7 @@ def _test(test: SourceTest) -> pb.SourceTest:
         hit_count=len(test.outcome["hits"]),
         duration_ms=test.outcome["duration_ms"],
         answer=pb.QueryContextResponse.FromString(test.answer) if test.answer else None,
+        imported=imported_of(test.imported_json),
     )
 
 
@@ -400,6 +402,7 @@ def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
         setting=_setting(info.id, setting),
         is_allowed=not ruled.refused_by,
         refused_by=ruled.refused_by,
+        imported=imported_of(setting.imported_json),
     )
 
 

@@ -600,6 +600,7 @@ def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.Compre
         learned=_learned(stored, with_evidence=with_evidence),
         is_built_in=not stored.version,
         created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
+        imported=imported_of(stored.imported_json),
     )
 
 

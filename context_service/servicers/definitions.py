@@ -17,6 +17,7 @@ from context_service.knowledge.definition import (
 from context_service.knowledge.definitions import Definitions
 from context_service.servicers import wire
 from context_service.servicers.compiled_pages import KINDS, NUMBER_OF_KIND, tried_page
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.node_names import NodeNames
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -159,6 +160,7 @@ def _definition(one: Definition) -> pb.Definition:
         created_at=wire.timestamp(one.created_at),
         approved_at=wire.timestamp(one.approved_at) if one.approved_at else None,
         retired_at=wire.timestamp(one.retired_at) if one.retired_at else None,
+        imported=imported_of(one.imported_json),
     )
 
 

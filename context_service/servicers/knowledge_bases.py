@@ -13,6 +13,7 @@ from context_service.knowledge.knowledge_base import (
 )
 from context_service.knowledge.knowledge_bases import KnowledgeBases
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -156,6 +157,7 @@ def _base(base: Base) -> pb.KnowledgeBase:
         bedrock=pb.BedrockKnowledgeBase(knowledge_base_id=said.bedrock.bedrock_id, region=said.bedrock.region)
         if said.bedrock
         else None,
+        imported=imported_of(base.imported_json),
     )
 
 
@@ -169,4 +171,5 @@ def _document(document: Document) -> pb.Document:
         state=_BY_STATE[document.state],
         created_at=wire.timestamp(document.created_at),
         updated_at=wire.timestamp(document.updated_at),
+        imported=imported_of(document.imported_json),
     )

@@ -8,6 +8,7 @@ from context_service.graph import Direction
 from context_service.history.registry import Listed
 from context_service.history.rules import DEPTH_DEFAULT, MessageRule, Order, Ordering, Rules
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from service_runtime.copying import copied
 
@@ -43,4 +44,5 @@ def mapping(listed: Listed) -> pb.Mapping:
         built_in=not listed.version,
         created_at=wire.timestamp(listed.created_at) if listed.created_at else None,
         updated_at=wire.timestamp(listed.updated_at) if listed.updated_at else None,
+        imported=imported_of(listed.imported_json),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from context_service.knowledge.mcp_servers import Approval, McpServers, Server, ServerInput
 from context_service.knowledge.mcp_tool import Tool, ToolState
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from service_runtime import calls
@@ -113,6 +114,7 @@ def _server(server: Server) -> pb.McpServer:
         created_at=wire.timestamp(server.created_at),
         updated_at=wire.timestamp(server.updated_at),
         discovered_at=wire.timestamp(server.discovered_at) if server.discovered_at else None,
+        imported=imported_of(server.imported_json),
     )
 
 
@@ -127,4 +129,5 @@ def _tool(tool: Tool) -> pb.McpTool:
         definition_sha256=tool.definition.sha256,
         approved_at=wire.timestamp(tool.approved_at) if tool.approved_at else None,
         discovered_at=wire.timestamp(tool.discovered_at),
+        imported=imported_of(tool.imported_json),
     )

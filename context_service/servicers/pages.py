@@ -70,6 +70,7 @@ class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
                 written_by=one.created_by,
                 created_at=wire.timestamp(one.created_at),
                 size_bytes=one.size_bytes,
+                imported=imported_of(one.imported_json),
             )
             for one in found
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_service.knowledge.specialists import Specialist, SpecialistInput, Specialists
 from context_service.servicers import wire
+from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import ids_of
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import specialists_pb2 as pb
@@ -54,4 +55,5 @@ def _specialist(specialist: Specialist) -> pb.Specialist:
         node_ids=map(str, specialist.node_ids),
         created_at=wire.timestamp(specialist.created_at),
         updated_at=wire.timestamp(specialist.updated_at),
+        imported=imported_of(specialist.imported_json),
     )

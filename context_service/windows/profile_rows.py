@@ -45,6 +45,7 @@ class StoredProfile:
     context_count: int = 0
     learned: Learned | None = None
     evidence: Counts | None = None
+    imported_json: str | None = None  # by which import, and the authors that its archive claims; None: by none
 
 
 # The row of the name is the lock: a twin of this call waits here.
@@ -81,7 +82,10 @@ INSERT INTO context.window_profile_version (
 VALUES (%s, %s, %s, %s, 'learning', '', %s, %s, %s, %s, %s)
 """
 _COUNT_LEARNED = "UPDATE context.window_profile SET version_count = %s WHERE tenant_id = %s AND name = %s"
-_COLUMNS = "v.name, v.version, v.created_by, v.created_at, v.base, v.app_id, v.context_count, v.learned, v.evidence"
+_COLUMNS = """
+    v.name, v.version, v.created_by, v.created_at, v.base, v.app_id, v.context_count, v.learned, v.evidence,
+    v.imported::text AS imported_json
+"""
 _READ = f"""
 SELECT {_COLUMNS}, v.text
 FROM context.window_profile_version v
@@ -204,4 +208,5 @@ def _stored(row: Row) -> StoredProfile:
         row,
         learned=learned_of(row.learned) if row.learned else None,
         evidence=counts_of(row.evidence) if row.evidence else None,
+        imported_json=row.imported_json,
     )

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contextkeep.context.v1 import context_query_pb2 as query_pb
-from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
@@ -49,20 +48,17 @@ class Caller:
     def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
         self.channel = channel
         self.stub = ContextsStub(channel)
-        self.stubs = {
-            pb: self.stub,
-            windows_pb: ContextWindowsStub(channel),
-            knowledge_pb: KnowledgeStub(channel),
-            query_pb: ContextQueryStub(channel),
-        }
+        others = (ContextWindowsStub, KnowledgeStub, ContextQueryStub, ChatHistoryStub)
+        self.stubs = [self.stub, *(stub(channel) for stub in others)]
         self.metadata = (("authorization", f"Bearer {key}"),)
 
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
     async def call(self, name: str, /, *, deadline_s: float = 30, **fields: Any) -> Any:
-        module, stub = next((module, stub) for module, stub in self.stubs.items() if hasattr(stub, name))
-        request = getattr(module, f"{name}Request")(**fields)
+        stub = next(stub for stub in self.stubs if hasattr(stub, name))
+        described = descriptor_pool.Default().FindMessageTypeByName(f"contextkeep.context.v1.{name}Request")
+        request = message_factory.GetMessageClass(described)(**fields)
         try:
             return await getattr(stub, name)(request, metadata=self.metadata, timeout=deadline_s)
         except grpc.aio.AioRpcError as error:

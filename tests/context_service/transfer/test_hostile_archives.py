@@ -382,57 +382,147 @@ async def test_authors_are_never_taken_from_an_archive(stack: Opened):
     assert json.loads(again[place(again, "rows", "action")].data)["principal"] == "the director"
 
 
+# What the database keeps of a tool that no server was asked for.
+_TOOL = """
+    INSERT INTO context.mcp_tool (
+        tenant_id, server_id, tool_name, provider_id, definition, definition_sha256, discovered_at, approved_sha256,
+        approved_by, approved_at
+    ) VALUES (%s, 'tickets', 'search', 'mcp-tickets-0123456789', %s, 'a', now(), 'a', 'the teller', now())
+"""
+_DEFINITION = {"node_type": "Turn", "title": "entity.name"}
+_FACET = {"slug": "seat", "heading": "Seat", "kind": "FACET_KIND_OPERATIONAL", "text": "entity.data.text"}
+_RULES = {"role_field": "role", "content_field": "content"}
+
+
+async def furnished(stack: Opened, caller: Caller) -> tuple[str, dict[str, str]]:
+    """Give a tenant one of each kind with an author; return its user, and the ids by which kinds are read."""
+    user = an_id()
+    record_id = await upload(caller, b"a file")
+    context_id = (await caller.send("hello", parts=[{"working_memory_id": record_id}])).context_id
+    task_id = (await caller.call("CreateTask", context_id=context_id)).task.task_id
+    artifact = {"artifact_id": "a", "parts": [{"text": "made"}]}
+    await caller.call("PutArtifact", context_id=context_id, task_id=task_id, artifact=artifact)
+    window_id = (await caller.call("OpenWindow", context_id=context_id, model="gpt-5")).window.window_id
+    await caller.call("CreateCheckpoint", window_id=window_id, label="mine")
+    memory = (await caller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})).memory
+    page = {"slug": "fish", "title": "Fish", "markdown": "Likes fish.", "memory_ids": [memory.memory_id]}
+    await caller.call("PutPage", subject_user_id=user, page=page)
+    await caller.call("PutAgentTemplate", template={"template_id": "clerks"})
+    await caller.call("PutAgent", agent={"agent_id": "clerk"})
+    await caller.call("PutSpecialist", specialist={"specialist_id": "lawyer"})
+    await caller.call("PutKnowledgeBase", knowledge_base={"name": "handbook"})
+    document = {"name": "handbook.md", "data": b"How we work."}
+    await caller.call("AddDocument", knowledge_base="handbook", document=document)
+    await caller.call("PutMcpServer", server={"server_id": "tickets", "url": "http://127.0.0.1:9"})
+    tenant_id = stack.keys[caller.metadata[0][1].removeprefix("Bearer ")].tenant_id
+    said = {
+        "name": "search",
+        "title": "",
+        "description": "",
+        "input_schema": {},
+        "annotations": {},
+        "search_safe": None,
+    }
+    with psycopg.connect(stack.urls.of(tenant_id).superuser) as connection:
+        connection.execute(_TOOL, (tenant_id, json.dumps(said)))
+    definition = await caller.call("PutDefinition", name="turns", rules={**_DEFINITION, "facets": [_FACET]})
+    await caller.call("ApproveDefinition", name="turns", version=definition.definition.version)
+    await caller.call("PutProfile", name="mine", text="extends: general")
+    await caller.call("UpdateProviderSetting", setting={"provider_id": "workspace", "enabled": False})
+    question = {"query": "Who likes fish?", "providers": {"ids": ["memory"]}}
+    await caller.call("RunSourceTest", question=question)
+    await caller.call("RegisterMapping", mapping_name="tickets", rules=_RULES)
+    return user, {"record": record_id, "context": context_id, "task": task_id, "window": window_id}
+
+
+async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[str, Any]]:
+    """Return what answers show of each kind, with its table; a kind that is read and listed is in there twice."""
+    of = {"context_id": ids["context"]}
+    fetching = memory_pb.FetchWMRecordRequest(working_memory_id=ids["record"])
+    record = (await WorkingMemoryStub(caller.channel).FetchWMRecord(fetching, metadata=caller.metadata)).record
+    task = await caller.call("GetTask", **of, task_id=ids["task"])
+    artifact = (await caller.call("GetArtifact", **of, task_id=ids["task"], artifact_id="a")).artifact
+    checkpoints = (await caller.call("ListCheckpoints", window_id=ids["window"])).checkpoints
+    mappings = (await caller.call("ListMappings")).mappings
+    policies = (await caller.call("GetQueryPolicy")).providers
+    profiles = (await caller.call("ListProfiles")).profiles
+    test = (await caller.call("ListSourceTests")).tests[0]
+    agent = (await caller.call("GetAgent", agent_id="clerk")).agent
+    template = (await caller.call("GetAgentTemplate", template_id="clerks")).template
+    base = (await caller.call("GetKnowledgeBase", name="handbook")).knowledge_base
+    return [
+        ("wm_record", record),
+        ("context", (await caller.call("GetContext", **of)).context),
+        ("context", (await caller.call("ListContexts")).contexts[0]),
+        ("task", task.task),
+        ("artifact", task.artifacts[0]),
+        ("artifact", artifact),
+        ("context_window", (await caller.call("GetWindow", window_id=ids["window"])).window),
+        ("window_checkpoint", next(one for one in checkpoints if one.label == "mine")),
+        ("memory", (await caller.call("ListMemories", subject_user_id=user)).memories[0]),
+        ("wiki_page", (await caller.call("GetPage", subject_user_id=user, slug="fish")).page),
+        ("wiki_page_version", (await caller.call("ListPageVersions", subject_user_id=user, slug="fish")).versions[0]),
+        ("agent", agent),
+        ("agent", (await caller.call("ListAgents")).agents[0]),
+        ("agent", template),
+        ("agent", (await caller.call("ListAgentTemplates")).templates[0]),
+        ("specialist", (await caller.call("ListSpecialists")).specialists[0]),
+        ("knowledge_base", base),
+        ("knowledge_base", (await caller.call("ListKnowledgeBases")).knowledge_bases[0]),
+        ("knowledge_document", (await caller.call("ListDocuments", knowledge_base="handbook")).documents[0]),
+        ("mcp_server", (await caller.call("ListMcpServers")).servers[0]),
+        ("mcp_tool", (await caller.call("ListMcpTools")).tools[0]),
+        ("definition", (await caller.call("GetDefinition", name="turns")).definition),
+        ("definition", (await caller.call("ListDefinitions")).definitions[0]),
+        ("window_profile_version", next(one for one in profiles if one.name == "mine")),
+        ("provider_setting", next(one for one in policies if one.provider_id == "workspace")),
+        ("source_test", test),
+        ("source_test", (await caller.call("GetSourceTest", test_id=test.test_id)).test),
+        ("mapping", (await caller.call("GetMapping", mapping_name="tickets")).mapping),
+        ("mapping", next(one for one in mappings if one.mapping_name == "tickets")),
+    ]
+
+
 async def test_every_answer_of_an_imported_row_says_by_which_import(stack: Opened):
     """Its own author is who imported it; whom the archive names is a claim, apart from it."""
     teller, victim = stack.administrator(), stack.administrator()
     for caller, subject in ((teller, "the teller"), (victim, "the importer")):
         key = caller.metadata[0][1].removeprefix("Bearer ")
         stack.keys[key] = replace(stack.keys[key], subject=subject)
-    user = an_id()
-    record_id = await upload(teller, b"a file")
-    context_id = (await teller.send("hello", parts=[{"working_memory_id": record_id}])).context_id
-    task_id = (await teller.call("CreateTask", context_id=context_id)).task.task_id
-    artifact = {"artifact_id": "a", "parts": [{"text": "made"}]}
-    await teller.call("PutArtifact", context_id=context_id, task_id=task_id, artifact=artifact)
-    window_id = (await teller.call("OpenWindow", context_id=context_id, model="gpt-5")).window.window_id
-    await teller.call("CreateCheckpoint", window_id=window_id, label="mine")
-    memory = (await teller.call("RetainMemory", subject_user_id=user, memory={"text": "Likes fish."})).memory
-    page = {"slug": "fish", "title": "Fish", "markdown": "Likes fish.", "memory_ids": [memory.memory_id]}
-    await teller.call("PutPage", subject_user_id=user, page=page)
+    user, ids = await furnished(stack, teller)
+    kinds = {table for table, _ in await shown(teller, user, ids)}
+    # Each table of an archive that says who wrote its rows; the log shows its rows' in their details.
+    assert kinds == {name for name in CARRIED if name in with_claims(stack)} - {"action"}
+    assert not any(answer.HasField("imported") for _, answer in await shown(teller, user, ids))
 
-    async def answers(caller: Caller) -> dict[str, Any]:
-        of = {"context_id": context_id}
-        fetching = memory_pb.FetchWMRecordRequest(working_memory_id=record_id)
-        stub = WorkingMemoryStub(caller.channel)
-        found = await caller.call("GetTask", **of, task_id=task_id)
-        checkpoints = (await caller.call("ListCheckpoints", window_id=window_id)).checkpoints
-        return {
-            "context": (await caller.call("GetContext", **of)).context,
-            "listed context": (await caller.call("ListContexts")).contexts[0],
-            "task": found.task,
-            "listed artifact": found.artifacts[0],
-            "artifact": (await caller.call("GetArtifact", **of, task_id=task_id, artifact_id="a")).artifact,
-            "window": (await caller.call("GetWindow", window_id=window_id)).window,
-            "checkpoint": next(one for one in checkpoints if one.label == "mine"),
-            "memory": (await caller.call("ListMemories", subject_user_id=user)).memories[0],
-            "page": (await caller.call("GetPage", subject_user_id=user, slug="fish")).page,
-            "record": (await stub.FetchWMRecord(fetching, metadata=caller.metadata)).record,
-        }
-
-    assert not any(answer.HasField("imported") for answer in (await answers(teller)).values())
     import_id = str(uuid.uuid4())
     await put(victim, await export(teller, tenant=True), import_id=import_id)
-    for name, answer in (await answers(victim)).items():
+    for table, answer in await shown(victim, user, ids):
         imported = answer.imported
-        assert (imported.import_id, imported.imported_by) == (import_id, "the importer"), name
-        assert imported.HasField("imported_at"), name
+        assert (imported.import_id, imported.imported_by) == (import_id, "the importer"), table
+        assert imported.HasField("imported_at"), table
         claims = {one.field: one.author for one in imported.claimed_authors}
-        fields = ["created_by", *(["written_by"] if name == "page" else [])]
-        assert claims == dict.fromkeys(fields, "the teller"), name
-        assert [getattr(answer, field) for field in fields] == ["the importer"] * len(fields), name
+        assert claims and set(claims.values()) == {"the teller"}, table
+        fields = [field for field in claims if hasattr(answer, field)]
+        assert [getattr(answer, field) for field in fields] == ["the importer"] * len(fields), table
 
-    await victim.call("UpdateContext", context_id=context_id, context={"title": "t"}, update_mask={"paths": ["title"]})
-    assert (await answers(victim))["context"].imported.import_id == import_id
+    await victim.call(
+        "UpdateContext", context_id=ids["context"], context={"title": "t"}, update_mask={"paths": ["title"]}
+    )
+    await victim.call("PutAgent", agent={"agent_id": "clerk"})
+    after = await shown(victim, user, ids)
+    assert [answer.imported.import_id for table, answer in after if table == "context"] == [import_id] * 2
+    assert [answer.HasField("imported") for table, answer in after if table == "agent"] == [False, False, True, True]
+
+
+def with_claims(stack: Opened) -> set[str]:
+    """Return the tables whose rows say which import wrote them."""
+    with psycopg.connect(stack.urls.superuser) as connection:
+        rows = connection.execute(
+            "SELECT table_name::text FROM information_schema.columns"
+            " WHERE table_schema = 'context' AND column_name = 'imported'"
+        ).fetchall()
+    return {name for (name,) in rows}
 
 
 def test_every_author_of_a_carried_table_is_known(stack: Opened):
@@ -443,14 +533,10 @@ def test_every_author_of_a_carried_table_is_known(stack: Opened):
             " WHERE table_schema = 'context' AND table_name = ANY (%s) AND data_type = 'text' GROUP BY 1",
             (list(CARRIED),),
         ).fetchall()
-        has_claims = connection.execute(
-            "SELECT array_agg(table_name::text) FROM information_schema.columns"
-            " WHERE table_schema = 'context' AND column_name = 'imported'"
-        ).fetchone()
     authors = {
         name: written
         for name, columns in found
         if (written := {c for c in columns if c.endswith("_by") or c == "principal"})
     }
     assert set().union(*authors.values()) == AUTHORS
-    assert has_claims and set(has_claims[0]) == authors.keys()
+    assert with_claims(stack) == authors.keys()

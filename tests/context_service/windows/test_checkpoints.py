@@ -16,6 +16,7 @@ from context_service.windows.checkpoint_rows import KEPT_MAX, CheckpointRows
 from context_service.windows.left_out import LeftOut
 from context_service.windows.view_rows import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.errors import (
     Aborted,
     CheckpointNotFound,
@@ -188,7 +189,7 @@ async def test_a_rollback_is_told_in_the_lineage_and_by_a_watch(caller: Caller, 
     assert list((await caller.call("GetWindow", window_id=window.window_id)).window.left_out_refs) == list(
         receipt.left_out_refs
     )
-    watching = caller.stubs[windows_pb].WatchWindow(  # type: ignore[index]
+    watching = ContextWindowsStub(caller.channel).WatchWindow(
         windows_pb.WatchWindowRequest(window_id=window.window_id, until_now=True), metadata=caller.metadata
     )
     broken = [event.broken async for event in watching if event.HasField("broken")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import agents_pb2 as pb
 from contextkeep.values.base import Value, time_of
 
@@ -69,6 +70,8 @@ class Agent(Value):
     updated_at: datetime | None = None
     # Who put it last.
     updated_by: str = ""
+    # Unset: no import wrote it, or it was put since.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.Agent) -> Agent:
@@ -86,6 +89,7 @@ class Agent(Value):
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
             updated_by=message.updated_by,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 
@@ -106,6 +110,8 @@ class AgentTemplate(Value):
     created_at: datetime | None = None
     updated_at: datetime | None = None
     updated_by: str = ""
+    # Unset: no import wrote it, or it was put since.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.AgentTemplate) -> AgentTemplate:
@@ -121,4 +127,5 @@ class AgentTemplate(Value):
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
             updated_by=message.updated_by,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.values.base import kept, time_of
 from contextkeep.values.bases import AssembledNodeBase
@@ -170,6 +171,8 @@ class ChatMapping(ChatMappingBase):
     # Unset: it is built in.
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    # Unset: no import wrote it, or its rules were replaced since.
+    imported: Imported | None = None
     _rules: Any = kept()
 
     @property
@@ -190,6 +193,7 @@ class ChatMapping(ChatMappingBase):
             error=message.error,
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.bases import QueriedContextBase
@@ -408,6 +409,8 @@ class ProviderPolicy(Value):
     is_allowed: bool = False
     # Who of them does not let it, such as "agent reviewer".
     refused_by: str = ""
+    # Of `setting`. Unset: no import wrote it.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.ProviderPolicy) -> ProviderPolicy:
@@ -421,6 +424,7 @@ class ProviderPolicy(Value):
             setting=ProviderSetting.from_proto(message.setting),
             is_allowed=message.is_allowed,
             refused_by=message.refused_by,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 
@@ -471,6 +475,8 @@ class SourceTest(Value):
     duration_ms: int = 0
     # The whole of it, up to 1 MiB; unset in lists.
     answer: QueriedContext | None = None
+    # Unset: no import wrote it.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.SourceTest) -> SourceTest:
@@ -487,6 +493,7 @@ class SourceTest(Value):
             hit_count=message.hit_count,
             duration_ms=message.duration_ms,
             answer=QueriedContext.from_proto(message.answer) if message.HasField("answer") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 

@@ -546,6 +546,8 @@ class CompressionProfile(CompressionProfileBase):
     created_at: datetime | None = None
     # Of a version that was learned, which has no `text`.
     learned: LearnedProfile | None = None
+    # Of the version. Unset: no import wrote it.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.CompressionProfile) -> CompressionProfile:
@@ -557,6 +559,7 @@ class CompressionProfile(CompressionProfileBase):
             created_by=message.created_by,
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             learned=LearnedProfile.from_proto(message.learned) if message.HasField("learned") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 

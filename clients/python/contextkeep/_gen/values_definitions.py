@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.conversions import definition_rules_json
@@ -55,6 +56,8 @@ class Definition(Value):
     approved_at: datetime | None = None
     # Absent unless it is retired.
     retired_at: datetime | None = None
+    # Unset: no import wrote it.
+    imported: Imported | None = None
     _rules: Any = kept()
 
     @property
@@ -75,6 +78,7 @@ class Definition(Value):
             approved_by=message.approved_by,
             approved_at=time_of(message.approved_at) if message.HasField("approved_at") else None,
             retired_at=time_of(message.retired_at) if message.HasField("retired_at") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 

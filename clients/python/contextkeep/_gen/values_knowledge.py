@@ -369,6 +369,8 @@ class PageVersion(Value):
     written_by: str = ""
     created_at: datetime | None = None
     size_bytes: int = 0
+    # Unset: no import wrote it.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.PageVersion) -> PageVersion:
@@ -379,4 +381,5 @@ class PageVersion(Value):
             written_by=message.written_by,
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             size_bytes=message.size_bytes,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

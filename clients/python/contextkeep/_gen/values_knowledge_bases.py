@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.values.base import Value, time_of
 
@@ -52,6 +53,8 @@ class KnowledgeBase(Value):
     bedrock_id: str = ""
     # Such as "eu-central-1".
     bedrock_region: str = ""
+    # Unset: no import wrote it, or it was put since.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.KnowledgeBase) -> KnowledgeBase:
@@ -73,6 +76,7 @@ class KnowledgeBase(Value):
             updated_by=message.updated_by,
             bedrock_id=message.bedrock.knowledge_base_id,
             bedrock_region=message.bedrock.region,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 
@@ -102,6 +106,8 @@ class Document(Value):
     created_at: datetime | None = None
     # When it got into its state.
     updated_at: datetime | None = None
+    # Unset: no import wrote it.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.Document) -> Document:
@@ -121,4 +127,5 @@ class Document(Value):
             created_by=message.created_by,
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

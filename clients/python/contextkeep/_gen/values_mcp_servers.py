@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.values.base import Value, kept, time_of
 
@@ -42,6 +43,8 @@ class McpServer(Value):
     updated_by: str = ""
     # When its tools were discovered last. Unset: never.
     discovered_at: datetime | None = None
+    # Unset: no import wrote it, or it was put since.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.McpServer) -> McpServer:
@@ -57,6 +60,7 @@ class McpServer(Value):
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
             updated_by=message.updated_by,
             discovered_at=time_of(message.discovered_at) if message.HasField("discovered_at") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )
 
 
@@ -94,6 +98,8 @@ class McpTool(Value):
     # Unset: it is not approved.
     approved_at: datetime | None = None
     discovered_at: datetime | None = None
+    # Unset: no import wrote it.
+    imported: Imported | None = None
     _input_schema: Any = kept()
     _arguments: Any = kept()
 
@@ -128,4 +134,5 @@ class McpTool(Value):
             approved_by=message.approved_by,
             approved_at=time_of(message.approved_at) if message.HasField("approved_at") else None,
             discovered_at=time_of(message.discovered_at) if message.HasField("discovered_at") else None,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import specialists_pb2 as pb
 from contextkeep.values.base import Value, time_of
 
@@ -30,6 +31,8 @@ class Specialist(Value):
     updated_at: datetime | None = None
     # Who put it last.
     updated_by: str = ""
+    # Unset: no import wrote it, or it was put since.
+    imported: Imported | None = None
 
     @classmethod
     def from_proto(cls, message: pb.Specialist) -> Specialist:
@@ -46,4 +49,5 @@ class Specialist(Value):
             created_at=time_of(message.created_at) if message.HasField("created_at") else None,
             updated_at=time_of(message.updated_at) if message.HasField("updated_at") else None,
             updated_by=message.updated_by,
+            imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
         )

@@ -2,6 +2,7 @@
 
 import type * as pb from "../gen/contextkeep/context/v1/agents_pb.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 
 /** All that are in either list; up to 64 names each. What no provider is called allows nothing. */
 export interface ProviderNames {
@@ -54,6 +55,8 @@ export interface Agent {
   updatedAt: string;
   /** Who put it last. */
   updatedBy: string;
+  /** Unset: no import wrote it, or it was put since. */
+  imported?: Imported;
 }
 
 export function agentOf(message: pb.Agent): Agent {
@@ -71,6 +74,7 @@ export function agentOf(message: pb.Agent): Agent {
   if (message.policy?.allowed !== undefined) value.allowed = providerNamesOf(message.policy?.allowed);
   if (message.policy?.defaults !== undefined) value.defaults = providerNamesOf(message.policy?.defaults);
   if (message.callers !== undefined) value.callers = agentCallersOf(message.callers);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
   return value;
 }
 
@@ -89,6 +93,8 @@ export interface AgentTemplate {
   createdAt: string;
   updatedAt: string;
   updatedBy: string;
+  /** Unset: no import wrote it, or it was put since. */
+  imported?: Imported;
 }
 
 export function agentTemplateOf(message: pb.AgentTemplate): AgentTemplate {
@@ -104,5 +110,6 @@ export function agentTemplateOf(message: pb.AgentTemplate): AgentTemplate {
   };
   if (message.policy?.allowed !== undefined) value.allowed = providerNamesOf(message.policy?.allowed);
   if (message.policy?.defaults !== undefined) value.defaults = providerNamesOf(message.policy?.defaults);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
   return value;
 }

@@ -6,7 +6,7 @@ import { type MappingRules, rulesOf } from "../history.js";
 import { type JsonObject, parseJson, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
-import { type ChatMessage, chatMessageOf } from "./message.js";
+import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
 export interface FormattedHistory {
@@ -139,10 +139,12 @@ export interface Mapping {
   /** Empty: it is built in. */
   createdAt: string;
   updatedAt: string;
+  /** Unset: no import wrote it, or its rules were replaced since. */
+  imported?: Imported;
 }
 
 export function mappingOf(message: pb.Mapping): Mapping {
-  return {
+  const value: Mapping = {
     appId: message.appId,
     mappingName: message.mappingName,
     rules: rulesOf(message.rules ?? create(pb.MappingRulesSchema)),
@@ -153,6 +155,8 @@ export function mappingOf(message: pb.Mapping): Mapping {
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }
 
 /** A node, and what the rules did on it. */

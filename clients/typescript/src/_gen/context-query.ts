@@ -5,6 +5,7 @@ import { type JsonObject, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
 import { type ProviderSetting, expandedScopeOf, settingOf, testQueryOf } from "../query.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
 /** What every provider answers to a question, the best first, and how each of them fared. */
@@ -372,10 +373,12 @@ export interface ProviderPolicy {
   isAllowed: boolean;
   /** Who of them does not let it, such as "agent reviewer". */
   refusedBy: string;
+  /** Of `setting`. Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function providerPolicyOf(message: pb.ProviderPolicy): ProviderPolicy {
-  return {
+  const value: ProviderPolicy = {
     providerId: message.providerId,
     family: message.family,
     isEnabled: message.isEnabled,
@@ -385,6 +388,8 @@ export function providerPolicyOf(message: pb.ProviderPolicy): ProviderPolicy {
     isAllowed: message.isAllowed,
     refusedBy: message.refusedBy,
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }
 
 export interface WorkspaceTarget {
@@ -417,6 +422,8 @@ export interface SourceTest {
   durationMs: number;
   /** The whole of it, up to 1 MiB; unset in lists. */
   answer?: QueriedContext;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function sourceTestOf(message: pb.SourceTest): SourceTest {
@@ -433,6 +440,7 @@ export function sourceTestOf(message: pb.SourceTest): SourceTest {
     durationMs: message.durationMs,
   };
   if (message.answer !== undefined) value.answer = queriedContextOf(message.answer);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
   return value;
 }
 

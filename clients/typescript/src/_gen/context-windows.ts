@@ -283,6 +283,8 @@ export interface CompressionProfile {
   createdAt: string;
   /** Of a version that was learned, which has no `text`. */
   learned?: LearnedProfile;
+  /** Of the version. Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function compressionProfileOf(message: pb.CompressionProfile): CompressionProfile {
@@ -295,6 +297,7 @@ export function compressionProfileOf(message: pb.CompressionProfile): Compressio
     createdAt: timeText(message.createdAt),
   };
   if (message.learned !== undefined) value.learned = learnedProfileOf(message.learned);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
   return value;
 }
 

@@ -4,6 +4,7 @@ import * as pb from "../gen/contextkeep/context/v1/definitions_pb.js";
 import { type DefinitionRules, rulesOf } from "../definitions.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
 /** A version of a definition. */
@@ -20,10 +21,12 @@ export interface Definition {
   approvedAt: string;
   /** Absent unless it is retired. */
   retiredAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function definitionOf(message: pb.Definition): Definition {
-  return {
+  const value: Definition = {
     name: message.name,
     version: message.version,
     state: enumText(pb.DefinitionState, message.state),
@@ -34,6 +37,8 @@ export function definitionOf(message: pb.Definition): Definition {
     approvedAt: timeText(message.approvedAt),
     retiredAt: timeText(message.retiredAt),
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }
 
 /** A page that was compiled of a node. */

@@ -3,6 +3,7 @@
 import * as pb from "../gen/contextkeep/context/v1/knowledge_bases_pb.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 
 /** A knowledge base of Amazon Bedrock. */
 export interface BedrockBase {
@@ -44,6 +45,8 @@ export interface KnowledgeBase {
   updatedBy: string;
   /** Unset: its documents are here. */
   bedrock?: BedrockBase;
+  /** Unset: no import wrote it, or it was put since. */
+  imported?: Imported;
 }
 
 export function knowledgeBaseOf(message: pb.KnowledgeBase): KnowledgeBase {
@@ -64,6 +67,7 @@ export function knowledgeBaseOf(message: pb.KnowledgeBase): KnowledgeBase {
     updatedBy: message.updatedBy,
   };
   if (message.bedrock !== undefined) value.bedrock = bedrockBaseOf(message.bedrock);
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
   return value;
 }
 
@@ -90,10 +94,12 @@ export interface Document {
   createdAt: string;
   /** When it got into its state. */
   updatedAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function documentOf(message: pb.Document): Document {
-  return {
+  const value: Document = {
     documentId: message.documentId,
     knowledgeBase: message.knowledgeBase,
     name: message.name,
@@ -109,4 +115,6 @@ export function documentOf(message: pb.Document): Document {
     createdAt: timeText(message.createdAt),
     updatedAt: timeText(message.updatedAt),
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }

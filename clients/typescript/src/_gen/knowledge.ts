@@ -291,14 +291,18 @@ export interface PageVersion {
   writtenBy: string;
   createdAt: string;
   sizeBytes: number;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function pageVersionOf(message: pb.PageVersion): PageVersion {
-  return {
+  const value: PageVersion = {
     version: message.version,
     title: message.title,
     writtenBy: message.writtenBy,
     createdAt: timeText(message.createdAt),
     sizeBytes: message.sizeBytes,
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }

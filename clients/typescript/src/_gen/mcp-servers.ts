@@ -3,6 +3,7 @@
 import * as pb from "../gen/contextkeep/context/v1/mcp_servers_pb.js";
 import { enumText } from "../messages.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 
 /** An MCP server. */
 export interface McpServer {
@@ -21,10 +22,12 @@ export interface McpServer {
   updatedBy: string;
   /** When its tools were discovered last. Empty: never. */
   discoveredAt: string;
+  /** Unset: no import wrote it, or it was put since. */
+  imported?: Imported;
 }
 
 export function mcpServerOf(message: pb.McpServer): McpServer {
-  return {
+  const value: McpServer = {
     serverId: message.serverId,
     displayName: message.displayName,
     url: message.url,
@@ -36,6 +39,8 @@ export function mcpServerOf(message: pb.McpServer): McpServer {
     updatedBy: message.updatedBy,
     discoveredAt: timeText(message.discoveredAt),
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }
 
 /** A tool of a server, as it was discovered last. Title, description and schema are the server's own words: not to be trusted. */
@@ -69,10 +74,12 @@ export interface McpTool {
   /** Empty: it is not approved. */
   approvedAt: string;
   discoveredAt: string;
+  /** Unset: no import wrote it. */
+  imported?: Imported;
 }
 
 export function mcpToolOf(message: pb.McpTool): McpTool {
-  return {
+  const value: McpTool = {
     serverId: message.serverId,
     toolName: message.toolName,
     providerId: message.providerId,
@@ -91,4 +98,6 @@ export function mcpToolOf(message: pb.McpTool): McpTool {
     approvedAt: timeText(message.approvedAt),
     discoveredAt: timeText(message.discoveredAt),
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }

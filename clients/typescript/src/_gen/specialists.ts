@@ -2,6 +2,7 @@
 
 import type * as pb from "../gen/contextkeep/context/v1/specialists_pb.js";
 import { timeText } from "../times.js";
+import { type Imported, importedOf } from "./message.js";
 
 /** A specialist: a provider that searches one folder of the workspace in several steps. */
 export interface Specialist {
@@ -21,10 +22,12 @@ export interface Specialist {
   updatedAt: string;
   /** Who put it last. */
   updatedBy: string;
+  /** Unset: no import wrote it, or it was put since. */
+  imported?: Imported;
 }
 
 export function specialistOf(message: pb.Specialist): Specialist {
-  return {
+  const value: Specialist = {
     specialistId: message.specialistId,
     displayName: message.displayName,
     instructions: message.instructions,
@@ -37,4 +40,6 @@ export function specialistOf(message: pb.Specialist): Specialist {
     updatedAt: timeText(message.updatedAt),
     updatedBy: message.updatedBy,
   };
+  if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  return value;
 }

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from contextkeep.context.v1 import message_pb2 as contextkeep_dot_context_dot_v1_dot_message__pb2
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#contextkeep/context/v1/agents.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x02\n\nAgentInput\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1c\n\x0btemplate_id\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x01\x12\x1a\n\x08node_ids\x18\x04 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\"\n\x0fknowledge_bases\x18\x05 \x03(\tB\t\xca\xda\x18\x05\x10\xc8\x01 d\x12\x33\n\x06policy\x18\x06 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x35\n\x07\x63\x61llers\x18\x07 \x01(\x0b\x32$.contextkeep.context.v1.AgentCallers\"\xc8\x01\n\x12\x41gentTemplateInput\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1a\n\x08node_ids\x18\x03 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\"\n\x0fknowledge_bases\x18\x04 \x03(\tB\t\xca\xda\x18\x05\x10\xc8\x01 d\x12\x33\n\x06policy\x18\x05 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\"~\n\x0b\x41gentPolicy\x12\x36\n\x07\x61llowed\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.ProviderNames\x12\x37\n\x08\x64\x65\x66\x61ults\x18\x02 \x01(\x0b\x32%.contextkeep.context.v1.ProviderNames\">\n\rProviderNames\x12\x13\n\x03ids\x18\x01 \x03(\tB\x06\xca\xda\x18\x02 @\x12\x18\n\x08\x66\x61milies\x18\x02 \x03(\tB\x06\xca\xda\x18\x02 @\"i\n\x0c\x41gentCallers\x12\x1c\n\x08user_ids\x18\x01 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\x12\x1d\n\tagent_ids\x18\x02 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\x12\x1c\n\x08subjects\x18\x03 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\"\xe0\x02\n\x05\x41gent\x12\x10\n\x08\x61gent_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0btemplate_id\x18\x03 \x01(\t\x12\x10\n\x08node_ids\x18\x04 \x03(\t\x12\x17\n\x0fknowledge_bases\x18\x05 \x03(\t\x12\x33\n\x06policy\x18\x06 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x35\n\x07\x63\x61llers\x18\x07 \x01(\x0b\x32$.contextkeep.context.v1.AgentCallers\x12\x0f\n\x07version\x18\x08 \x01(\x05\x12.\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0b \x01(\t\"\x9f\x02\n\rAgentTemplate\x12\x13\n\x0btemplate_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x10\n\x08node_ids\x18\x03 \x03(\t\x12\x17\n\x0fknowledge_bases\x18\x04 \x03(\t\x12\x33\n\x06policy\x18\x05 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\t \x01(\t\"`\n\x0fPutAgentRequest\x12\x31\n\x05\x61gent\x18\x01 \x01(\x0b\x32\".contextkeep.context.v1.AgentInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"@\n\x10PutAgentResponse\x12,\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1d.contextkeep.context.v1.Agent\"P\n\x0fGetAgentRequest\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12 \n\x0fsubject_user_id\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\"@\n\x10GetAgentResponse\x12,\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1d.contextkeep.context.v1.Agent\"z\n\x11ListAgentsRequest\x12\x1c\n\x0btemplate_id\x18\x01 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x01\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12 \n\x0fsubject_user_id\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\"\\\n\x12ListAgentsResponse\x12-\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x1d.contextkeep.context.v1.Agent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"M\n\x12\x44\x65leteAgentRequest\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x15\n\x13\x44\x65leteAgentResponse\"s\n\x17PutAgentTemplateRequest\x12<\n\x08template\x18\x01 \x01(\x0b\x32*.contextkeep.context.v1.AgentTemplateInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"S\n\x18PutAgentTemplateResponse\x12\x37\n\x08template\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.AgentTemplate\"9\n\x17GetAgentTemplateRequest\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\"S\n\x18GetAgentTemplateResponse\x12\x37\n\x08template\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.AgentTemplate\"B\n\x19ListAgentTemplatesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"o\n\x1aListAgentTemplatesResponse\x12\x38\n\ttemplates\x18\x01 \x03(\x0b\x32%.contextkeep.context.v1.AgentTemplate\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"X\n\x1a\x44\x65leteAgentTemplateRequest\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1d\n\x1b\x44\x65leteAgentTemplateResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#contextkeep/context/v1/agents.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x02\n\nAgentInput\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1c\n\x0btemplate_id\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x01\x12\x1a\n\x08node_ids\x18\x04 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\"\n\x0fknowledge_bases\x18\x05 \x03(\tB\t\xca\xda\x18\x05\x10\xc8\x01 d\x12\x33\n\x06policy\x18\x06 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x35\n\x07\x63\x61llers\x18\x07 \x01(\x0b\x32$.contextkeep.context.v1.AgentCallers\"\xc8\x01\n\x12\x41gentTemplateInput\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1a\n\x08node_ids\x18\x03 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\"\n\x0fknowledge_bases\x18\x04 \x03(\tB\t\xca\xda\x18\x05\x10\xc8\x01 d\x12\x33\n\x06policy\x18\x05 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\"~\n\x0b\x41gentPolicy\x12\x36\n\x07\x61llowed\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.ProviderNames\x12\x37\n\x08\x64\x65\x66\x61ults\x18\x02 \x01(\x0b\x32%.contextkeep.context.v1.ProviderNames\">\n\rProviderNames\x12\x13\n\x03ids\x18\x01 \x03(\tB\x06\xca\xda\x18\x02 @\x12\x18\n\x08\x66\x61milies\x18\x02 \x03(\tB\x06\xca\xda\x18\x02 @\"i\n\x0c\x41gentCallers\x12\x1c\n\x08user_ids\x18\x01 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\x12\x1d\n\tagent_ids\x18\x02 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\x12\x1c\n\x08subjects\x18\x03 \x03(\tB\n\xca\xda\x18\x06\x10\x80\x04 \xe8\x07\"\x94\x03\n\x05\x41gent\x12\x10\n\x08\x61gent_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x13\n\x0btemplate_id\x18\x03 \x01(\t\x12\x10\n\x08node_ids\x18\x04 \x03(\t\x12\x17\n\x0fknowledge_bases\x18\x05 \x03(\t\x12\x33\n\x06policy\x18\x06 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x35\n\x07\x63\x61llers\x18\x07 \x01(\x0b\x32$.contextkeep.context.v1.AgentCallers\x12\x0f\n\x07version\x18\x08 \x01(\x05\x12.\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0b \x01(\t\x12\x32\n\x08imported\x18\x0c \x01(\x0b\x32 .contextkeep.context.v1.Imported\"\xd3\x02\n\rAgentTemplate\x12\x13\n\x0btemplate_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x10\n\x08node_ids\x18\x03 \x03(\t\x12\x17\n\x0fknowledge_bases\x18\x04 \x03(\t\x12\x33\n\x06policy\x18\x05 \x01(\x0b\x32#.contextkeep.context.v1.AgentPolicy\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\t \x01(\t\x12\x32\n\x08imported\x18\n \x01(\x0b\x32 .contextkeep.context.v1.Imported\"`\n\x0fPutAgentRequest\x12\x31\n\x05\x61gent\x18\x01 \x01(\x0b\x32\".contextkeep.context.v1.AgentInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"@\n\x10PutAgentResponse\x12,\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1d.contextkeep.context.v1.Agent\"P\n\x0fGetAgentRequest\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12 \n\x0fsubject_user_id\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\"@\n\x10GetAgentResponse\x12,\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x1d.contextkeep.context.v1.Agent\"z\n\x11ListAgentsRequest\x12\x1c\n\x0btemplate_id\x18\x01 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x01\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12 \n\x0fsubject_user_id\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\"\\\n\x12ListAgentsResponse\x12-\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x1d.contextkeep.context.v1.Agent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"M\n\x12\x44\x65leteAgentRequest\x12\x1b\n\x08\x61gent_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x15\n\x13\x44\x65leteAgentResponse\"s\n\x17PutAgentTemplateRequest\x12<\n\x08template\x18\x01 \x01(\x0b\x32*.contextkeep.context.v1.AgentTemplateInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"S\n\x18PutAgentTemplateResponse\x12\x37\n\x08template\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.AgentTemplate\"9\n\x17GetAgentTemplateRequest\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\"S\n\x18GetAgentTemplateResponse\x12\x37\n\x08template\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.AgentTemplate\"B\n\x19ListAgentTemplatesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"o\n\x1aListAgentTemplatesResponse\x12\x38\n\ttemplates\x18\x01 \x03(\x0b\x32%.contextkeep.context.v1.AgentTemplate\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"X\n\x1a\x44\x65leteAgentTemplateRequest\x12\x1e\n\x0btemplate_id\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1d\n\x1b\x44\x65leteAgentTemplateResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -83,50 +84,50 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DELETEAGENTTEMPLATEREQUEST'].fields_by_name['template_id']._serialized_options = b'\312\332\030\005\020\200\001@\001'
   _globals['_DELETEAGENTTEMPLATEREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_DELETEAGENTTEMPLATEREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
-  _globals['_AGENTINPUT']._serialized_start=124
-  _globals['_AGENTINPUT']._serialized_end=398
-  _globals['_AGENTTEMPLATEINPUT']._serialized_start=401
-  _globals['_AGENTTEMPLATEINPUT']._serialized_end=601
-  _globals['_AGENTPOLICY']._serialized_start=603
-  _globals['_AGENTPOLICY']._serialized_end=729
-  _globals['_PROVIDERNAMES']._serialized_start=731
-  _globals['_PROVIDERNAMES']._serialized_end=793
-  _globals['_AGENTCALLERS']._serialized_start=795
-  _globals['_AGENTCALLERS']._serialized_end=900
-  _globals['_AGENT']._serialized_start=903
-  _globals['_AGENT']._serialized_end=1255
-  _globals['_AGENTTEMPLATE']._serialized_start=1258
-  _globals['_AGENTTEMPLATE']._serialized_end=1545
-  _globals['_PUTAGENTREQUEST']._serialized_start=1547
-  _globals['_PUTAGENTREQUEST']._serialized_end=1643
-  _globals['_PUTAGENTRESPONSE']._serialized_start=1645
-  _globals['_PUTAGENTRESPONSE']._serialized_end=1709
-  _globals['_GETAGENTREQUEST']._serialized_start=1711
-  _globals['_GETAGENTREQUEST']._serialized_end=1791
-  _globals['_GETAGENTRESPONSE']._serialized_start=1793
-  _globals['_GETAGENTRESPONSE']._serialized_end=1857
-  _globals['_LISTAGENTSREQUEST']._serialized_start=1859
-  _globals['_LISTAGENTSREQUEST']._serialized_end=1981
-  _globals['_LISTAGENTSRESPONSE']._serialized_start=1983
-  _globals['_LISTAGENTSRESPONSE']._serialized_end=2075
-  _globals['_DELETEAGENTREQUEST']._serialized_start=2077
-  _globals['_DELETEAGENTREQUEST']._serialized_end=2154
-  _globals['_DELETEAGENTRESPONSE']._serialized_start=2156
-  _globals['_DELETEAGENTRESPONSE']._serialized_end=2177
-  _globals['_PUTAGENTTEMPLATEREQUEST']._serialized_start=2179
-  _globals['_PUTAGENTTEMPLATEREQUEST']._serialized_end=2294
-  _globals['_PUTAGENTTEMPLATERESPONSE']._serialized_start=2296
-  _globals['_PUTAGENTTEMPLATERESPONSE']._serialized_end=2379
-  _globals['_GETAGENTTEMPLATEREQUEST']._serialized_start=2381
-  _globals['_GETAGENTTEMPLATEREQUEST']._serialized_end=2438
-  _globals['_GETAGENTTEMPLATERESPONSE']._serialized_start=2440
-  _globals['_GETAGENTTEMPLATERESPONSE']._serialized_end=2523
-  _globals['_LISTAGENTTEMPLATESREQUEST']._serialized_start=2525
-  _globals['_LISTAGENTTEMPLATESREQUEST']._serialized_end=2591
-  _globals['_LISTAGENTTEMPLATESRESPONSE']._serialized_start=2593
-  _globals['_LISTAGENTTEMPLATESRESPONSE']._serialized_end=2704
-  _globals['_DELETEAGENTTEMPLATEREQUEST']._serialized_start=2706
-  _globals['_DELETEAGENTTEMPLATEREQUEST']._serialized_end=2794
-  _globals['_DELETEAGENTTEMPLATERESPONSE']._serialized_start=2796
-  _globals['_DELETEAGENTTEMPLATERESPONSE']._serialized_end=2825
+  _globals['_AGENTINPUT']._serialized_start=162
+  _globals['_AGENTINPUT']._serialized_end=436
+  _globals['_AGENTTEMPLATEINPUT']._serialized_start=439
+  _globals['_AGENTTEMPLATEINPUT']._serialized_end=639
+  _globals['_AGENTPOLICY']._serialized_start=641
+  _globals['_AGENTPOLICY']._serialized_end=767
+  _globals['_PROVIDERNAMES']._serialized_start=769
+  _globals['_PROVIDERNAMES']._serialized_end=831
+  _globals['_AGENTCALLERS']._serialized_start=833
+  _globals['_AGENTCALLERS']._serialized_end=938
+  _globals['_AGENT']._serialized_start=941
+  _globals['_AGENT']._serialized_end=1345
+  _globals['_AGENTTEMPLATE']._serialized_start=1348
+  _globals['_AGENTTEMPLATE']._serialized_end=1687
+  _globals['_PUTAGENTREQUEST']._serialized_start=1689
+  _globals['_PUTAGENTREQUEST']._serialized_end=1785
+  _globals['_PUTAGENTRESPONSE']._serialized_start=1787
+  _globals['_PUTAGENTRESPONSE']._serialized_end=1851
+  _globals['_GETAGENTREQUEST']._serialized_start=1853
+  _globals['_GETAGENTREQUEST']._serialized_end=1933
+  _globals['_GETAGENTRESPONSE']._serialized_start=1935
+  _globals['_GETAGENTRESPONSE']._serialized_end=1999
+  _globals['_LISTAGENTSREQUEST']._serialized_start=2001
+  _globals['_LISTAGENTSREQUEST']._serialized_end=2123
+  _globals['_LISTAGENTSRESPONSE']._serialized_start=2125
+  _globals['_LISTAGENTSRESPONSE']._serialized_end=2217
+  _globals['_DELETEAGENTREQUEST']._serialized_start=2219
+  _globals['_DELETEAGENTREQUEST']._serialized_end=2296
+  _globals['_DELETEAGENTRESPONSE']._serialized_start=2298
+  _globals['_DELETEAGENTRESPONSE']._serialized_end=2319
+  _globals['_PUTAGENTTEMPLATEREQUEST']._serialized_start=2321
+  _globals['_PUTAGENTTEMPLATEREQUEST']._serialized_end=2436
+  _globals['_PUTAGENTTEMPLATERESPONSE']._serialized_start=2438
+  _globals['_PUTAGENTTEMPLATERESPONSE']._serialized_end=2521
+  _globals['_GETAGENTTEMPLATEREQUEST']._serialized_start=2523
+  _globals['_GETAGENTTEMPLATEREQUEST']._serialized_end=2580
+  _globals['_GETAGENTTEMPLATERESPONSE']._serialized_start=2582
+  _globals['_GETAGENTTEMPLATERESPONSE']._serialized_end=2665
+  _globals['_LISTAGENTTEMPLATESREQUEST']._serialized_start=2667
+  _globals['_LISTAGENTTEMPLATESREQUEST']._serialized_end=2733
+  _globals['_LISTAGENTTEMPLATESRESPONSE']._serialized_start=2735
+  _globals['_LISTAGENTTEMPLATESRESPONSE']._serialized_end=2846
+  _globals['_DELETEAGENTTEMPLATEREQUEST']._serialized_start=2848
+  _globals['_DELETEAGENTTEMPLATEREQUEST']._serialized_end=2936
+  _globals['_DELETEAGENTTEMPLATERESPONSE']._serialized_start=2938
+  _globals['_DELETEAGENTTEMPLATERESPONSE']._serialized_end=2967
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -69,7 +70,7 @@ class AgentCallers(_message.Message):
     def __init__(self, user_ids: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., subjects: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Agent(_message.Message):
-    __slots__ = ("agent_id", "display_name", "template_id", "node_ids", "knowledge_bases", "policy", "callers", "version", "created_at", "updated_at", "updated_by")
+    __slots__ = ("agent_id", "display_name", "template_id", "node_ids", "knowledge_bases", "policy", "callers", "version", "created_at", "updated_at", "updated_by", "imported")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
     TEMPLATE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -81,6 +82,7 @@ class Agent(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     display_name: str
     template_id: str
@@ -92,10 +94,11 @@ class Agent(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
-    def __init__(self, agent_id: _Optional[str] = ..., display_name: _Optional[str] = ..., template_id: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., knowledge_bases: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[AgentPolicy, _Mapping]] = ..., callers: _Optional[_Union[AgentCallers, _Mapping]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, agent_id: _Optional[str] = ..., display_name: _Optional[str] = ..., template_id: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., knowledge_bases: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[AgentPolicy, _Mapping]] = ..., callers: _Optional[_Union[AgentCallers, _Mapping]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class AgentTemplate(_message.Message):
-    __slots__ = ("template_id", "display_name", "node_ids", "knowledge_bases", "policy", "version", "created_at", "updated_at", "updated_by")
+    __slots__ = ("template_id", "display_name", "node_ids", "knowledge_bases", "policy", "version", "created_at", "updated_at", "updated_by", "imported")
     TEMPLATE_ID_FIELD_NUMBER: _ClassVar[int]
     DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
     NODE_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -105,6 +108,7 @@ class AgentTemplate(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     template_id: str
     display_name: str
     node_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -114,7 +118,8 @@ class AgentTemplate(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
-    def __init__(self, template_id: _Optional[str] = ..., display_name: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., knowledge_bases: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[AgentPolicy, _Mapping]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, template_id: _Optional[str] = ..., display_name: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., knowledge_bases: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[AgentPolicy, _Mapping]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PutAgentRequest(_message.Message):
     __slots__ = ("agent", "request_id")

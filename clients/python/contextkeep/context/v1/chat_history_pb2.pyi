@@ -287,7 +287,7 @@ class MessageRule(_message.Message):
     def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., when: _Optional[str] = ..., for_each: _Optional[str] = ..., name: _Optional[str] = ..., parts: _Optional[str] = ..., metadata: _Optional[str] = ...) -> None: ...
 
 class Mapping(_message.Message):
-    __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "version", "built_in", "error", "created_at", "updated_at")
+    __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "version", "built_in", "error", "created_at", "updated_at", "imported")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
     RULES_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +297,7 @@ class Mapping(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     mapping_name: str
     rules: MappingRules
@@ -306,7 +307,8 @@ class Mapping(_message.Message):
     error: str
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., rules: _Optional[_Union[MappingRules, _Mapping]] = ..., rules_version: _Optional[int] = ..., version: _Optional[int] = ..., built_in: _Optional[bool] = ..., error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., rules: _Optional[_Union[MappingRules, _Mapping]] = ..., rules_version: _Optional[int] = ..., version: _Optional[int] = ..., built_in: _Optional[bool] = ..., error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class RegisterMappingRequest(_message.Message):
     __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "replace")

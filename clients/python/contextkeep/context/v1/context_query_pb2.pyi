@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -397,7 +398,7 @@ class GetQueryPolicyResponse(_message.Message):
     def __init__(self, providers: _Optional[_Iterable[_Union[ProviderPolicy, _Mapping]]] = ..., target: _Optional[_Union[WorkspaceTarget, _Mapping]] = ..., agent_id: _Optional[str] = ..., template_id: _Optional[str] = ...) -> None: ...
 
 class ProviderPolicy(_message.Message):
-    __slots__ = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "setting", "is_allowed", "refused_by")
+    __slots__ = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "setting", "is_allowed", "refused_by", "imported")
     PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
     FAMILY_FIELD_NUMBER: _ClassVar[int]
     IS_ENABLED_FIELD_NUMBER: _ClassVar[int]
@@ -406,6 +407,7 @@ class ProviderPolicy(_message.Message):
     SETTING_FIELD_NUMBER: _ClassVar[int]
     IS_ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REFUSED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     provider_id: str
     family: str
     is_enabled: bool
@@ -414,7 +416,8 @@ class ProviderPolicy(_message.Message):
     setting: ProviderSetting
     is_allowed: bool
     refused_by: str
-    def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., is_enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., setting: _Optional[_Union[ProviderSetting, _Mapping]] = ..., is_allowed: _Optional[bool] = ..., refused_by: _Optional[str] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, provider_id: _Optional[str] = ..., family: _Optional[str] = ..., is_enabled: _Optional[bool] = ..., is_default: _Optional[bool] = ..., deadline_ms: _Optional[int] = ..., setting: _Optional[_Union[ProviderSetting, _Mapping]] = ..., is_allowed: _Optional[bool] = ..., refused_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class WorkspaceTarget(_message.Message):
     __slots__ = ("whose", "node_ids")
@@ -473,7 +476,7 @@ class RunSourceTestResponse(_message.Message):
     def __init__(self, test: _Optional[_Union[SourceTest, _Mapping]] = ...) -> None: ...
 
 class SourceTest(_message.Message):
-    __slots__ = ("test_id", "created_at", "created_by", "owner_user_id", "label", "replay_of", "question", "warnings", "hit_count", "duration_ms", "answer")
+    __slots__ = ("test_id", "created_at", "created_by", "owner_user_id", "label", "replay_of", "question", "warnings", "hit_count", "duration_ms", "answer", "imported")
     TEST_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
@@ -485,6 +488,7 @@ class SourceTest(_message.Message):
     HIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     DURATION_MS_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     test_id: str
     created_at: _timestamp_pb2.Timestamp
     created_by: str
@@ -496,7 +500,8 @@ class SourceTest(_message.Message):
     hit_count: int
     duration_ms: int
     answer: QueryContextResponse
-    def __init__(self, test_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., label: _Optional[str] = ..., replay_of: _Optional[str] = ..., question: _Optional[_Union[QueryContextRequest, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., hit_count: _Optional[int] = ..., duration_ms: _Optional[int] = ..., answer: _Optional[_Union[QueryContextResponse, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, test_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., label: _Optional[str] = ..., replay_of: _Optional[str] = ..., question: _Optional[_Union[QueryContextRequest, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., hit_count: _Optional[int] = ..., duration_ms: _Optional[int] = ..., answer: _Optional[_Union[QueryContextResponse, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class ListSourceTestsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -222,7 +222,7 @@ class OpenWindowResponse(_message.Message):
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
 class CompressionProfile(_message.Message):
-    __slots__ = ("name", "version", "is_built_in", "text", "created_by", "created_at", "learned")
+    __slots__ = ("name", "version", "is_built_in", "text", "created_by", "created_at", "learned", "imported")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     IS_BUILT_IN_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +230,7 @@ class CompressionProfile(_message.Message):
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     LEARNED_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: int
     is_built_in: bool
@@ -237,7 +238,8 @@ class CompressionProfile(_message.Message):
     created_by: str
     created_at: _timestamp_pb2.Timestamp
     learned: LearnedProfile
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., is_built_in: _Optional[bool] = ..., text: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., learned: _Optional[_Union[LearnedProfile, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., is_built_in: _Optional[bool] = ..., text: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., learned: _Optional[_Union[LearnedProfile, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class LearnedProfile(_message.Message):
     __slots__ = ("base", "app_id", "context_count", "line_factors", "result_factors", "line_counts", "result_counts")

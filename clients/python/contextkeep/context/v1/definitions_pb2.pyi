@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -98,7 +99,7 @@ class FacetWalk(_message.Message):
     def __init__(self, edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[str] = ..., depth_max: _Optional[int] = ..., entity_types: _Optional[_Iterable[str]] = ..., include_start: _Optional[bool] = ..., include_archived: _Optional[bool] = ...) -> None: ...
 
 class Definition(_message.Message):
-    __slots__ = ("name", "version", "state", "rules", "created_by", "created_at", "approved_by", "approved_at", "retired_at")
+    __slots__ = ("name", "version", "state", "rules", "created_by", "created_at", "approved_by", "approved_at", "retired_at", "imported")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -108,6 +109,7 @@ class Definition(_message.Message):
     APPROVED_BY_FIELD_NUMBER: _ClassVar[int]
     APPROVED_AT_FIELD_NUMBER: _ClassVar[int]
     RETIRED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: int
     state: DefinitionState
@@ -117,7 +119,8 @@ class Definition(_message.Message):
     approved_by: str
     approved_at: _timestamp_pb2.Timestamp
     retired_at: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., state: _Optional[_Union[DefinitionState, str]] = ..., rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., approved_by: _Optional[str] = ..., approved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., state: _Optional[_Union[DefinitionState, str]] = ..., rules: _Optional[_Union[DefinitionRules, _Mapping]] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., approved_by: _Optional[str] = ..., approved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class CompiledPage(_message.Message):
     __slots__ = ("page_id", "definition_name", "definition_version", "node_id", "node_type", "title", "aliases", "facets", "stale", "graph_name", "agent_bundle_id", "app_id", "compile_id", "compiled_at", "created_at")

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from contextkeep.context.v1 import message_pb2 as contextkeep_dot_context_dot_v1_dot_message__pb2
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,contextkeep/context/v1/knowledge_bases.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x01\n\x12KnowledgeBaseInput\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1c\n\x0b\x64\x65scription\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xd0\x0f\x12\x14\n\x0cis_of_tenant\x18\x03 \x01(\x08\x12\x17\n\x06\x61pp_id\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12 \n\x0f\x61gent_bundle_id\x18\x05 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12\x1b\n\ngraph_name\x18\x06 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12=\n\x07\x62\x65\x64rock\x18\x07 \x01(\x0b\x32,.contextkeep.context.v1.BedrockKnowledgeBase\"A\n\x14\x42\x65\x64rockKnowledgeBase\x12\x19\n\x11knowledge_base_id\x18\x01 \x01(\t\x12\x0e\n\x06region\x18\x02 \x01(\t\"\xca\x03\n\rKnowledgeBase\x12\x19\n\x11knowledge_base_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0cis_of_tenant\x18\x04 \x01(\x08\x12\x0e\n\x06\x61pp_id\x18\x05 \x01(\t\x12\x17\n\x0f\x61gent_bundle_id\x18\x06 \x01(\t\x12\x12\n\ngraph_name\x18\x07 \x01(\t\x12\x16\n\x0e\x64ocument_count\x18\x08 \x01(\x05\x12\x12\n\nsize_bytes\x18\t \x01(\x03\x12\x38\n\tdocuments\x18\n \x03(\x0b\x32%.contextkeep.context.v1.DocumentCount\x12\x0f\n\x07version\x18\x0b \x01(\x05\x12.\n\ncreated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0e \x01(\t\x12=\n\x07\x62\x65\x64rock\x18\x0f \x01(\x0b\x32,.contextkeep.context.v1.BedrockKnowledgeBase\"T\n\rDocumentCount\x12\x34\n\x05state\x18\x01 \x01(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\"\x9c\x01\n\rDocumentInput\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xf4\x03@\x01\x12\x14\n\x03uri\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xd0\x0f\x12\x1d\n\x0c\x63ontent_type\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x0e\n\x04\x64\x61ta\x18\x04 \x01(\x0cH\x00\x12#\n\x11working_memory_id\x18\x05 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x42\x08\n\x06source\"\xf7\x02\n\x08\x44ocument\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x16\n\x0eknowledge_base\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uri\x18\x04 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x05 \x01(\t\x12\x12\n\nsize_bytes\x18\x06 \x01(\x03\x12\x19\n\x11working_memory_id\x18\x07 \x01(\t\x12\x34\n\x05state\x18\x08 \x01(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\r\n\x05\x65rror\x18\t \x01(\t\x12\x15\n\rpassage_count\x18\n \x01(\x05\x12\x0e\n\x06is_cut\x18\x0b \x01(\x08\x12\x12\n\ncreated_by\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"y\n\x17PutKnowledgeBaseRequest\x12\x42\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32*.contextkeep.context.v1.KnowledgeBaseInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"Y\n\x18PutKnowledgeBaseResponse\x12=\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\"2\n\x17GetKnowledgeBaseRequest\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\"Y\n\x18GetKnowledgeBaseResponse\x12=\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\"B\n\x19ListKnowledgeBasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"u\n\x1aListKnowledgeBasesResponse\x12>\n\x0fknowledge_bases\x18\x01 \x03(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x1a\x44\x65leteKnowledgeBaseRequest\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1d\n\x1b\x44\x65leteKnowledgeBaseResponse\"\x8c\x01\n\x12\x41\x64\x64\x44ocumentRequest\x12!\n\x0eknowledge_base\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x37\n\x08\x64ocument\x18\x02 \x01(\x0b\x32%.contextkeep.context.v1.DocumentInput\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x13\x41\x64\x64\x44ocumentResponse\x12\x32\n\x08\x64ocument\x18\x01 \x01(\x0b\x32 .contextkeep.context.v1.Document\"\x8c\x01\n\x14ListDocumentsRequest\x12\x16\n\x0eknowledge_base\x18\x01 \x01(\t\x12\x35\n\x06states\x18\x02 \x03(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"e\n\x15ListDocumentsResponse\x12\x33\n\tdocuments\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Document\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"u\n\x15RemoveDocumentRequest\x12!\n\x0eknowledge_base\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1d\n\x0b\x64ocument_id\x18\x02 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x18\n\x16RemoveDocumentResponse*\x9d\x01\n\rDocumentState\x12\x1e\n\x1a\x44OCUMENT_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44OCUMENT_STATE_QUEUED\x10\x01\x12\x1a\n\x16\x44OCUMENT_STATE_PARSING\x10\x02\x12\x1a\n\x16\x44OCUMENT_STATE_INDEXED\x10\x03\x12\x19\n\x15\x44OCUMENT_STATE_FAILED\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,contextkeep/context/v1/knowledge_bases.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x01\n\x12KnowledgeBaseInput\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1c\n\x0b\x64\x65scription\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xd0\x0f\x12\x14\n\x0cis_of_tenant\x18\x03 \x01(\x08\x12\x17\n\x06\x61pp_id\x18\x04 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12 \n\x0f\x61gent_bundle_id\x18\x05 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12\x1b\n\ngraph_name\x18\x06 \x01(\tB\x07\xca\xda\x18\x03\x10\x80\x04\x12=\n\x07\x62\x65\x64rock\x18\x07 \x01(\x0b\x32,.contextkeep.context.v1.BedrockKnowledgeBase\"A\n\x14\x42\x65\x64rockKnowledgeBase\x12\x19\n\x11knowledge_base_id\x18\x01 \x01(\t\x12\x0e\n\x06region\x18\x02 \x01(\t\"\xfe\x03\n\rKnowledgeBase\x12\x19\n\x11knowledge_base_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0cis_of_tenant\x18\x04 \x01(\x08\x12\x0e\n\x06\x61pp_id\x18\x05 \x01(\t\x12\x17\n\x0f\x61gent_bundle_id\x18\x06 \x01(\t\x12\x12\n\ngraph_name\x18\x07 \x01(\t\x12\x16\n\x0e\x64ocument_count\x18\x08 \x01(\x05\x12\x12\n\nsize_bytes\x18\t \x01(\x03\x12\x38\n\tdocuments\x18\n \x03(\x0b\x32%.contextkeep.context.v1.DocumentCount\x12\x0f\n\x07version\x18\x0b \x01(\x05\x12.\n\ncreated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0e \x01(\t\x12=\n\x07\x62\x65\x64rock\x18\x0f \x01(\x0b\x32,.contextkeep.context.v1.BedrockKnowledgeBase\x12\x32\n\x08imported\x18\x10 \x01(\x0b\x32 .contextkeep.context.v1.Imported\"T\n\rDocumentCount\x12\x34\n\x05state\x18\x01 \x01(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\r\n\x05\x63ount\x18\x02 \x01(\x05\"\x9c\x01\n\rDocumentInput\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xf4\x03@\x01\x12\x14\n\x03uri\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xd0\x0f\x12\x1d\n\x0c\x63ontent_type\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x0e\n\x04\x64\x61ta\x18\x04 \x01(\x0cH\x00\x12#\n\x11working_memory_id\x18\x05 \x01(\tB\x06\xca\xda\x18\x02\x30\x01H\x00\x42\x08\n\x06source\"\xab\x03\n\x08\x44ocument\x12\x13\n\x0b\x64ocument_id\x18\x01 \x01(\t\x12\x16\n\x0eknowledge_base\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uri\x18\x04 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x05 \x01(\t\x12\x12\n\nsize_bytes\x18\x06 \x01(\x03\x12\x19\n\x11working_memory_id\x18\x07 \x01(\t\x12\x34\n\x05state\x18\x08 \x01(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\r\n\x05\x65rror\x18\t \x01(\t\x12\x15\n\rpassage_count\x18\n \x01(\x05\x12\x0e\n\x06is_cut\x18\x0b \x01(\x08\x12\x12\n\ncreated_by\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x08imported\x18\x0f \x01(\x0b\x32 .contextkeep.context.v1.Imported\"y\n\x17PutKnowledgeBaseRequest\x12\x42\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32*.contextkeep.context.v1.KnowledgeBaseInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"Y\n\x18PutKnowledgeBaseResponse\x12=\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\"2\n\x17GetKnowledgeBaseRequest\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\"Y\n\x18GetKnowledgeBaseResponse\x12=\n\x0eknowledge_base\x18\x01 \x01(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\"B\n\x19ListKnowledgeBasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"u\n\x1aListKnowledgeBasesResponse\x12>\n\x0fknowledge_bases\x18\x01 \x03(\x0b\x32%.contextkeep.context.v1.KnowledgeBase\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x1a\x44\x65leteKnowledgeBaseRequest\x12\x17\n\x04name\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1d\n\x1b\x44\x65leteKnowledgeBaseResponse\"\x8c\x01\n\x12\x41\x64\x64\x44ocumentRequest\x12!\n\x0eknowledge_base\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x37\n\x08\x64ocument\x18\x02 \x01(\x0b\x32%.contextkeep.context.v1.DocumentInput\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x13\x41\x64\x64\x44ocumentResponse\x12\x32\n\x08\x64ocument\x18\x01 \x01(\x0b\x32 .contextkeep.context.v1.Document\"\x8c\x01\n\x14ListDocumentsRequest\x12\x16\n\x0eknowledge_base\x18\x01 \x01(\t\x12\x35\n\x06states\x18\x02 \x03(\x0e\x32%.contextkeep.context.v1.DocumentState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"e\n\x15ListDocumentsResponse\x12\x33\n\tdocuments\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.Document\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"u\n\x15RemoveDocumentRequest\x12!\n\x0eknowledge_base\x18\x01 \x01(\tB\t\xca\xda\x18\x05\x10\xc8\x01@\x01\x12\x1d\n\x0b\x64ocument_id\x18\x02 \x01(\tB\x08\xca\xda\x18\x04\x30\x01@\x01\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x18\n\x16RemoveDocumentResponse*\x9d\x01\n\rDocumentState\x12\x1e\n\x1a\x44OCUMENT_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x44OCUMENT_STATE_QUEUED\x10\x01\x12\x1a\n\x16\x44OCUMENT_STATE_PARSING\x10\x02\x12\x1a\n\x16\x44OCUMENT_STATE_INDEXED\x10\x03\x12\x19\n\x15\x44OCUMENT_STATE_FAILED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -69,46 +70,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REMOVEDOCUMENTREQUEST'].fields_by_name['document_id']._serialized_options = b'\312\332\030\0040\001@\001'
   _globals['_REMOVEDOCUMENTREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_REMOVEDOCUMENTREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
-  _globals['_DOCUMENTSTATE']._serialized_start=2802
-  _globals['_DOCUMENTSTATE']._serialized_end=2959
-  _globals['_KNOWLEDGEBASEINPUT']._serialized_start=133
-  _globals['_KNOWLEDGEBASEINPUT']._serialized_end=381
-  _globals['_BEDROCKKNOWLEDGEBASE']._serialized_start=383
-  _globals['_BEDROCKKNOWLEDGEBASE']._serialized_end=448
-  _globals['_KNOWLEDGEBASE']._serialized_start=451
-  _globals['_KNOWLEDGEBASE']._serialized_end=909
-  _globals['_DOCUMENTCOUNT']._serialized_start=911
-  _globals['_DOCUMENTCOUNT']._serialized_end=995
-  _globals['_DOCUMENTINPUT']._serialized_start=998
-  _globals['_DOCUMENTINPUT']._serialized_end=1154
-  _globals['_DOCUMENT']._serialized_start=1157
-  _globals['_DOCUMENT']._serialized_end=1532
-  _globals['_PUTKNOWLEDGEBASEREQUEST']._serialized_start=1534
-  _globals['_PUTKNOWLEDGEBASEREQUEST']._serialized_end=1655
-  _globals['_PUTKNOWLEDGEBASERESPONSE']._serialized_start=1657
-  _globals['_PUTKNOWLEDGEBASERESPONSE']._serialized_end=1746
-  _globals['_GETKNOWLEDGEBASEREQUEST']._serialized_start=1748
-  _globals['_GETKNOWLEDGEBASEREQUEST']._serialized_end=1798
-  _globals['_GETKNOWLEDGEBASERESPONSE']._serialized_start=1800
-  _globals['_GETKNOWLEDGEBASERESPONSE']._serialized_end=1889
-  _globals['_LISTKNOWLEDGEBASESREQUEST']._serialized_start=1891
-  _globals['_LISTKNOWLEDGEBASESREQUEST']._serialized_end=1957
-  _globals['_LISTKNOWLEDGEBASESRESPONSE']._serialized_start=1959
-  _globals['_LISTKNOWLEDGEBASESRESPONSE']._serialized_end=2076
-  _globals['_DELETEKNOWLEDGEBASEREQUEST']._serialized_start=2078
-  _globals['_DELETEKNOWLEDGEBASEREQUEST']._serialized_end=2159
-  _globals['_DELETEKNOWLEDGEBASERESPONSE']._serialized_start=2161
-  _globals['_DELETEKNOWLEDGEBASERESPONSE']._serialized_end=2190
-  _globals['_ADDDOCUMENTREQUEST']._serialized_start=2193
-  _globals['_ADDDOCUMENTREQUEST']._serialized_end=2333
-  _globals['_ADDDOCUMENTRESPONSE']._serialized_start=2335
-  _globals['_ADDDOCUMENTRESPONSE']._serialized_end=2408
-  _globals['_LISTDOCUMENTSREQUEST']._serialized_start=2411
-  _globals['_LISTDOCUMENTSREQUEST']._serialized_end=2551
-  _globals['_LISTDOCUMENTSRESPONSE']._serialized_start=2553
-  _globals['_LISTDOCUMENTSRESPONSE']._serialized_end=2654
-  _globals['_REMOVEDOCUMENTREQUEST']._serialized_start=2656
-  _globals['_REMOVEDOCUMENTREQUEST']._serialized_end=2773
-  _globals['_REMOVEDOCUMENTRESPONSE']._serialized_start=2775
-  _globals['_REMOVEDOCUMENTRESPONSE']._serialized_end=2799
+  _globals['_DOCUMENTSTATE']._serialized_start=2944
+  _globals['_DOCUMENTSTATE']._serialized_end=3101
+  _globals['_KNOWLEDGEBASEINPUT']._serialized_start=171
+  _globals['_KNOWLEDGEBASEINPUT']._serialized_end=419
+  _globals['_BEDROCKKNOWLEDGEBASE']._serialized_start=421
+  _globals['_BEDROCKKNOWLEDGEBASE']._serialized_end=486
+  _globals['_KNOWLEDGEBASE']._serialized_start=489
+  _globals['_KNOWLEDGEBASE']._serialized_end=999
+  _globals['_DOCUMENTCOUNT']._serialized_start=1001
+  _globals['_DOCUMENTCOUNT']._serialized_end=1085
+  _globals['_DOCUMENTINPUT']._serialized_start=1088
+  _globals['_DOCUMENTINPUT']._serialized_end=1244
+  _globals['_DOCUMENT']._serialized_start=1247
+  _globals['_DOCUMENT']._serialized_end=1674
+  _globals['_PUTKNOWLEDGEBASEREQUEST']._serialized_start=1676
+  _globals['_PUTKNOWLEDGEBASEREQUEST']._serialized_end=1797
+  _globals['_PUTKNOWLEDGEBASERESPONSE']._serialized_start=1799
+  _globals['_PUTKNOWLEDGEBASERESPONSE']._serialized_end=1888
+  _globals['_GETKNOWLEDGEBASEREQUEST']._serialized_start=1890
+  _globals['_GETKNOWLEDGEBASEREQUEST']._serialized_end=1940
+  _globals['_GETKNOWLEDGEBASERESPONSE']._serialized_start=1942
+  _globals['_GETKNOWLEDGEBASERESPONSE']._serialized_end=2031
+  _globals['_LISTKNOWLEDGEBASESREQUEST']._serialized_start=2033
+  _globals['_LISTKNOWLEDGEBASESREQUEST']._serialized_end=2099
+  _globals['_LISTKNOWLEDGEBASESRESPONSE']._serialized_start=2101
+  _globals['_LISTKNOWLEDGEBASESRESPONSE']._serialized_end=2218
+  _globals['_DELETEKNOWLEDGEBASEREQUEST']._serialized_start=2220
+  _globals['_DELETEKNOWLEDGEBASEREQUEST']._serialized_end=2301
+  _globals['_DELETEKNOWLEDGEBASERESPONSE']._serialized_start=2303
+  _globals['_DELETEKNOWLEDGEBASERESPONSE']._serialized_end=2332
+  _globals['_ADDDOCUMENTREQUEST']._serialized_start=2335
+  _globals['_ADDDOCUMENTREQUEST']._serialized_end=2475
+  _globals['_ADDDOCUMENTRESPONSE']._serialized_start=2477
+  _globals['_ADDDOCUMENTRESPONSE']._serialized_end=2550
+  _globals['_LISTDOCUMENTSREQUEST']._serialized_start=2553
+  _globals['_LISTDOCUMENTSREQUEST']._serialized_end=2693
+  _globals['_LISTDOCUMENTSRESPONSE']._serialized_start=2695
+  _globals['_LISTDOCUMENTSRESPONSE']._serialized_end=2796
+  _globals['_REMOVEDOCUMENTREQUEST']._serialized_start=2798
+  _globals['_REMOVEDOCUMENTREQUEST']._serialized_end=2915
+  _globals['_REMOVEDOCUMENTRESPONSE']._serialized_start=2917
+  _globals['_REMOVEDOCUMENTRESPONSE']._serialized_end=2941
 # @@protoc_insertion_point(module_scope)

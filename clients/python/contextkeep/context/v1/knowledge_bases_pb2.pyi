@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -51,7 +52,7 @@ class BedrockKnowledgeBase(_message.Message):
     def __init__(self, knowledge_base_id: _Optional[str] = ..., region: _Optional[str] = ...) -> None: ...
 
 class KnowledgeBase(_message.Message):
-    __slots__ = ("knowledge_base_id", "name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name", "document_count", "size_bytes", "documents", "version", "created_at", "updated_at", "updated_by", "bedrock")
+    __slots__ = ("knowledge_base_id", "name", "description", "is_of_tenant", "app_id", "agent_bundle_id", "graph_name", "document_count", "size_bytes", "documents", "version", "created_at", "updated_at", "updated_by", "bedrock", "imported")
     KNOWLEDGE_BASE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +68,7 @@ class KnowledgeBase(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
     BEDROCK_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     knowledge_base_id: str
     name: str
     description: str
@@ -82,7 +84,8 @@ class KnowledgeBase(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
     bedrock: BedrockKnowledgeBase
-    def __init__(self, knowledge_base_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., document_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., documents: _Optional[_Iterable[_Union[DocumentCount, _Mapping]]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., bedrock: _Optional[_Union[BedrockKnowledgeBase, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, knowledge_base_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., is_of_tenant: _Optional[bool] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., document_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., documents: _Optional[_Iterable[_Union[DocumentCount, _Mapping]]] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., bedrock: _Optional[_Union[BedrockKnowledgeBase, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class DocumentCount(_message.Message):
     __slots__ = ("state", "count")
@@ -107,7 +110,7 @@ class DocumentInput(_message.Message):
     def __init__(self, name: _Optional[str] = ..., uri: _Optional[str] = ..., content_type: _Optional[str] = ..., data: _Optional[bytes] = ..., working_memory_id: _Optional[str] = ...) -> None: ...
 
 class Document(_message.Message):
-    __slots__ = ("document_id", "knowledge_base", "name", "uri", "content_type", "size_bytes", "working_memory_id", "state", "error", "passage_count", "is_cut", "created_by", "created_at", "updated_at")
+    __slots__ = ("document_id", "knowledge_base", "name", "uri", "content_type", "size_bytes", "working_memory_id", "state", "error", "passage_count", "is_cut", "created_by", "created_at", "updated_at", "imported")
     DOCUMENT_ID_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_BASE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -122,6 +125,7 @@ class Document(_message.Message):
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     document_id: str
     knowledge_base: str
     name: str
@@ -136,7 +140,8 @@ class Document(_message.Message):
     created_by: str
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
-    def __init__(self, document_id: _Optional[str] = ..., knowledge_base: _Optional[str] = ..., name: _Optional[str] = ..., uri: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., state: _Optional[_Union[DocumentState, str]] = ..., error: _Optional[str] = ..., passage_count: _Optional[int] = ..., is_cut: _Optional[bool] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, document_id: _Optional[str] = ..., knowledge_base: _Optional[str] = ..., name: _Optional[str] = ..., uri: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., state: _Optional[_Union[DocumentState, str]] = ..., error: _Optional[str] = ..., passage_count: _Optional[int] = ..., is_cut: _Optional[bool] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PutKnowledgeBaseRequest(_message.Message):
     __slots__ = ("knowledge_base", "request_id")

@@ -412,18 +412,20 @@ class Page(_message.Message):
     def __init__(self, page_id: _Optional[str] = ..., family: _Optional[str] = ..., slug: _Optional[str] = ..., title: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., version: _Optional[int] = ..., newest_version: _Optional[int] = ..., markdown: _Optional[str] = ..., sources: _Optional[_Iterable[_Union[PageSource, _Mapping]]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., size_bytes: _Optional[int] = ..., state: _Optional[_Union[PageState, str]] = ..., stale: _Optional[_Iterable[str]] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fresh_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner_user_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., created_by: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PageVersion(_message.Message):
-    __slots__ = ("version", "title", "written_by", "created_at", "size_bytes")
+    __slots__ = ("version", "title", "written_by", "created_at", "size_bytes", "imported")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     WRITTEN_BY_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     version: int
     title: str
     written_by: str
     created_at: _timestamp_pb2.Timestamp
     size_bytes: int
-    def __init__(self, version: _Optional[int] = ..., title: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, version: _Optional[int] = ..., title: _Optional[str] = ..., written_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., size_bytes: _Optional[int] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PutPageRequest(_message.Message):
     __slots__ = ("page", "expected_version", "subject_user_id", "request_id")

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from contextkeep.context.v1 import message_pb2 as contextkeep_dot_context_dot_v1_dot_message__pb2
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(contextkeep/context/v1/mcp_servers.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n\x0eMcpServerInput\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x16\n\x03url\x18\x03 \x01(\tB\t\xca\xda\x18\x05\x10\xe8\x07@\x01\x12\x10\n\x08\x64isabled\x18\x04 \x01(\x08\"\x9f\x02\n\tMcpServer\x12\x11\n\tserver_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x10\n\x08\x64isabled\x18\x04 \x01(\x08\x12\x12\n\nhas_secret\x18\x05 \x01(\x08\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\t \x01(\t\x12\x31\n\rdiscovered_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xe3\x03\n\x07McpTool\x12\x11\n\tserver_id\x18\x01 \x01(\t\x12\x11\n\ttool_name\x18\x02 \x01(\t\x12\x13\n\x0bprovider_id\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x19\n\x11input_schema_json\x18\x06 \x01(\t\x12\x1a\n\x12\x64\x65\x63lares_read_only\x18\x07 \x01(\x08\x12\x1c\n\x14\x64\x65\x63lares_search_safe\x18\x08 \x01(\x08\x12\x1f\n\x17search_safe_recorded_by\x18\t \x01(\t\x12\x33\n\x05state\x18\n \x01(\x0e\x32$.contextkeep.context.v1.McpToolState\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x12\n\nis_default\x18\x0c \x01(\x08\x12\x16\n\x0e\x61rguments_json\x18\r \x01(\t\x12\x19\n\x11\x64\x65\x66inition_sha256\x18\x0e \x01(\t\x12\x13\n\x0b\x61pproved_by\x18\x0f \x01(\t\x12/\n\x0b\x61pproved_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rdiscovered_at\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9f\x01\n\x13PutMcpServerRequest\x12\x36\n\x06server\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.McpServerInput\x12\x1e\n\rbearer_secret\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\x80 \x12\x14\n\x0c\x63lear_secret\x18\x03 \x01(\x08\x12\x1a\n\nrequest_id\x18\x04 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x14PutMcpServerResponse\x12\x31\n\x06server\x18\x01 \x01(\x0b\x32!.contextkeep.context.v1.McpServer\">\n\x15ListMcpServersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"e\n\x16ListMcpServersResponse\x12\x32\n\x07servers\x18\x01 \x03(\x0b\x32!.contextkeep.context.v1.McpServer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x16\x44\x65leteMcpServerRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x19\n\x17\x44\x65leteMcpServerResponse\"6\n\x17\x44iscoverMcpToolsRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\"J\n\x18\x44iscoverMcpToolsResponse\x12.\n\x05tools\x18\x01 \x03(\x0b\x32\x1f.contextkeep.context.v1.McpTool\"W\n\x13ListMcpToolsRequest\x12\x19\n\tserver_id\x18\x01 \x01(\tB\x06\xca\xda\x18\x02\x10(\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"_\n\x14ListMcpToolsResponse\x12.\n\x05tools\x18\x01 \x03(\x0b\x32\x1f.contextkeep.context.v1.McpTool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xdd\x01\n\x15\x41pproveMcpToolRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1c\n\ttool_name\x18\x02 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\"\n\x0e\x61rguments_json\x18\x03 \x01(\tB\n\xca\xda\x18\x06\x18\x80\x80\x01\x38\x01\x12\x12\n\nis_default\x18\x04 \x01(\x08\x12\x1a\n\x12record_search_safe\x18\x05 \x01(\x08\x12\x19\n\x11\x64\x65\x66inition_sha256\x18\x06 \x01(\t\x12\x1a\n\nrequest_id\x18\x07 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"G\n\x16\x41pproveMcpToolResponse\x12-\n\x04tool\x18\x01 \x01(\x0b\x32\x1f.contextkeep.context.v1.McpTool\"p\n\x17UnapproveMcpToolRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1c\n\ttool_name\x18\x02 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x18UnapproveMcpToolResponse\x12-\n\x04tool\x18\x01 \x01(\x0b\x32\x1f.contextkeep.context.v1.McpTool*\x9a\x01\n\x0cMcpToolState\x12\x1e\n\x1aMCP_TOOL_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14MCP_TOOL_STATE_FOUND\x10\x01\x12\x1b\n\x17MCP_TOOL_STATE_APPROVED\x10\x02\x12\x1a\n\x16MCP_TOOL_STATE_CHANGED\x10\x03\x12\x17\n\x13MCP_TOOL_STATE_GONE\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(contextkeep/context/v1/mcp_servers.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n\x0eMcpServerInput\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x16\n\x03url\x18\x03 \x01(\tB\t\xca\xda\x18\x05\x10\xe8\x07@\x01\x12\x10\n\x08\x64isabled\x18\x04 \x01(\x08\"\xd3\x02\n\tMcpServer\x12\x11\n\tserver_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x0b\n\x03url\x18\x03 \x01(\t\x12\x10\n\x08\x64isabled\x18\x04 \x01(\x08\x12\x12\n\nhas_secret\x18\x05 \x01(\x08\x12\x0f\n\x07version\x18\x06 \x01(\x05\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\t \x01(\t\x12\x31\n\rdiscovered_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x08imported\x18\x0b \x01(\x0b\x32 .contextkeep.context.v1.Imported\"\x97\x04\n\x07McpTool\x12\x11\n\tserver_id\x18\x01 \x01(\t\x12\x11\n\ttool_name\x18\x02 \x01(\t\x12\x13\n\x0bprovider_id\x18\x03 \x01(\t\x12\r\n\x05title\x18\x04 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x05 \x01(\t\x12\x19\n\x11input_schema_json\x18\x06 \x01(\t\x12\x1a\n\x12\x64\x65\x63lares_read_only\x18\x07 \x01(\x08\x12\x1c\n\x14\x64\x65\x63lares_search_safe\x18\x08 \x01(\x08\x12\x1f\n\x17search_safe_recorded_by\x18\t \x01(\t\x12\x33\n\x05state\x18\n \x01(\x0e\x32$.contextkeep.context.v1.McpToolState\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x12\n\nis_default\x18\x0c \x01(\x08\x12\x16\n\x0e\x61rguments_json\x18\r \x01(\t\x12\x19\n\x11\x64\x65\x66inition_sha256\x18\x0e \x01(\t\x12\x13\n\x0b\x61pproved_by\x18\x0f \x01(\t\x12/\n\x0b\x61pproved_at\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rdiscovered_at\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x08imported\x18\x12 \x01(\x0b\x32 .contextkeep.context.v1.Imported\"\x9f\x01\n\x13PutMcpServerRequest\x12\x36\n\x06server\x18\x01 \x01(\x0b\x32&.contextkeep.context.v1.McpServerInput\x12\x1e\n\rbearer_secret\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\x80 \x12\x14\n\x0c\x63lear_secret\x18\x03 \x01(\x08\x12\x1a\n\nrequest_id\x18\x04 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x14PutMcpServerResponse\x12\x31\n\x06server\x18\x01 \x01(\x0b\x32!.contextkeep.context.v1.McpServer\">\n\x15ListMcpServersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"e\n\x16ListMcpServersResponse\x12\x32\n\x07servers\x18\x01 \x03(\x0b\x32!.contextkeep.context.v1.McpServer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x16\x44\x65leteMcpServerRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x19\n\x17\x44\x65leteMcpServerResponse\"6\n\x17\x44iscoverMcpToolsRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\"J\n\x18\x44iscoverMcpToolsResponse\x12.\n\x05tools\x18\x01 \x03(\x0b\x32\x1f.contextkeep.context.v1.McpTool\"W\n\x13ListMcpToolsRequest\x12\x19\n\tserver_id\x18\x01 \x01(\tB\x06\xca\xda\x18\x02\x10(\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"_\n\x14ListMcpToolsResponse\x12.\n\x05tools\x18\x01 \x03(\x0b\x32\x1f.contextkeep.context.v1.McpTool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xdd\x01\n\x15\x41pproveMcpToolRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1c\n\ttool_name\x18\x02 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\"\n\x0e\x61rguments_json\x18\x03 \x01(\tB\n\xca\xda\x18\x06\x18\x80\x80\x01\x38\x01\x12\x12\n\nis_default\x18\x04 \x01(\x08\x12\x1a\n\x12record_search_safe\x18\x05 \x01(\x08\x12\x19\n\x11\x64\x65\x66inition_sha256\x18\x06 \x01(\t\x12\x1a\n\nrequest_id\x18\x07 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"G\n\x16\x41pproveMcpToolResponse\x12-\n\x04tool\x18\x01 \x01(\x0b\x32\x1f.contextkeep.context.v1.McpTool\"p\n\x17UnapproveMcpToolRequest\x12\x1b\n\tserver_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10(@\x01\x12\x1c\n\ttool_name\x18\x02 \x01(\tB\t\xca\xda\x18\x05\x10\x80\x01@\x01\x12\x1a\n\nrequest_id\x18\x03 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"I\n\x18UnapproveMcpToolResponse\x12-\n\x04tool\x18\x01 \x01(\x0b\x32\x1f.contextkeep.context.v1.McpTool*\x9a\x01\n\x0cMcpToolState\x12\x1e\n\x1aMCP_TOOL_STATE_UNSPECIFIED\x10\x00\x12\x18\n\x14MCP_TOOL_STATE_FOUND\x10\x01\x12\x1b\n\x17MCP_TOOL_STATE_APPROVED\x10\x02\x12\x1a\n\x16MCP_TOOL_STATE_CHANGED\x10\x03\x12\x17\n\x13MCP_TOOL_STATE_GONE\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -65,40 +66,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UNAPPROVEMCPTOOLREQUEST'].fields_by_name['tool_name']._serialized_options = b'\312\332\030\005\020\200\001@\001'
   _globals['_UNAPPROVEMCPTOOLREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_UNAPPROVEMCPTOOLREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
-  _globals['_MCPTOOLSTATE']._serialized_start=2343
-  _globals['_MCPTOOLSTATE']._serialized_end=2497
-  _globals['_MCPSERVERINPUT']._serialized_start=128
-  _globals['_MCPSERVERINPUT']._serialized_end=246
-  _globals['_MCPSERVER']._serialized_start=249
-  _globals['_MCPSERVER']._serialized_end=536
-  _globals['_MCPTOOL']._serialized_start=539
-  _globals['_MCPTOOL']._serialized_end=1022
-  _globals['_PUTMCPSERVERREQUEST']._serialized_start=1025
-  _globals['_PUTMCPSERVERREQUEST']._serialized_end=1184
-  _globals['_PUTMCPSERVERRESPONSE']._serialized_start=1186
-  _globals['_PUTMCPSERVERRESPONSE']._serialized_end=1259
-  _globals['_LISTMCPSERVERSREQUEST']._serialized_start=1261
-  _globals['_LISTMCPSERVERSREQUEST']._serialized_end=1323
-  _globals['_LISTMCPSERVERSRESPONSE']._serialized_start=1325
-  _globals['_LISTMCPSERVERSRESPONSE']._serialized_end=1426
-  _globals['_DELETEMCPSERVERREQUEST']._serialized_start=1428
-  _globals['_DELETEMCPSERVERREQUEST']._serialized_end=1509
-  _globals['_DELETEMCPSERVERRESPONSE']._serialized_start=1511
-  _globals['_DELETEMCPSERVERRESPONSE']._serialized_end=1536
-  _globals['_DISCOVERMCPTOOLSREQUEST']._serialized_start=1538
-  _globals['_DISCOVERMCPTOOLSREQUEST']._serialized_end=1592
-  _globals['_DISCOVERMCPTOOLSRESPONSE']._serialized_start=1594
-  _globals['_DISCOVERMCPTOOLSRESPONSE']._serialized_end=1668
-  _globals['_LISTMCPTOOLSREQUEST']._serialized_start=1670
-  _globals['_LISTMCPTOOLSREQUEST']._serialized_end=1757
-  _globals['_LISTMCPTOOLSRESPONSE']._serialized_start=1759
-  _globals['_LISTMCPTOOLSRESPONSE']._serialized_end=1854
-  _globals['_APPROVEMCPTOOLREQUEST']._serialized_start=1857
-  _globals['_APPROVEMCPTOOLREQUEST']._serialized_end=2078
-  _globals['_APPROVEMCPTOOLRESPONSE']._serialized_start=2080
-  _globals['_APPROVEMCPTOOLRESPONSE']._serialized_end=2151
-  _globals['_UNAPPROVEMCPTOOLREQUEST']._serialized_start=2153
-  _globals['_UNAPPROVEMCPTOOLREQUEST']._serialized_end=2265
-  _globals['_UNAPPROVEMCPTOOLRESPONSE']._serialized_start=2267
-  _globals['_UNAPPROVEMCPTOOLRESPONSE']._serialized_end=2340
+  _globals['_MCPTOOLSTATE']._serialized_start=2485
+  _globals['_MCPTOOLSTATE']._serialized_end=2639
+  _globals['_MCPSERVERINPUT']._serialized_start=166
+  _globals['_MCPSERVERINPUT']._serialized_end=284
+  _globals['_MCPSERVER']._serialized_start=287
+  _globals['_MCPSERVER']._serialized_end=626
+  _globals['_MCPTOOL']._serialized_start=629
+  _globals['_MCPTOOL']._serialized_end=1164
+  _globals['_PUTMCPSERVERREQUEST']._serialized_start=1167
+  _globals['_PUTMCPSERVERREQUEST']._serialized_end=1326
+  _globals['_PUTMCPSERVERRESPONSE']._serialized_start=1328
+  _globals['_PUTMCPSERVERRESPONSE']._serialized_end=1401
+  _globals['_LISTMCPSERVERSREQUEST']._serialized_start=1403
+  _globals['_LISTMCPSERVERSREQUEST']._serialized_end=1465
+  _globals['_LISTMCPSERVERSRESPONSE']._serialized_start=1467
+  _globals['_LISTMCPSERVERSRESPONSE']._serialized_end=1568
+  _globals['_DELETEMCPSERVERREQUEST']._serialized_start=1570
+  _globals['_DELETEMCPSERVERREQUEST']._serialized_end=1651
+  _globals['_DELETEMCPSERVERRESPONSE']._serialized_start=1653
+  _globals['_DELETEMCPSERVERRESPONSE']._serialized_end=1678
+  _globals['_DISCOVERMCPTOOLSREQUEST']._serialized_start=1680
+  _globals['_DISCOVERMCPTOOLSREQUEST']._serialized_end=1734
+  _globals['_DISCOVERMCPTOOLSRESPONSE']._serialized_start=1736
+  _globals['_DISCOVERMCPTOOLSRESPONSE']._serialized_end=1810
+  _globals['_LISTMCPTOOLSREQUEST']._serialized_start=1812
+  _globals['_LISTMCPTOOLSREQUEST']._serialized_end=1899
+  _globals['_LISTMCPTOOLSRESPONSE']._serialized_start=1901
+  _globals['_LISTMCPTOOLSRESPONSE']._serialized_end=1996
+  _globals['_APPROVEMCPTOOLREQUEST']._serialized_start=1999
+  _globals['_APPROVEMCPTOOLREQUEST']._serialized_end=2220
+  _globals['_APPROVEMCPTOOLRESPONSE']._serialized_start=2222
+  _globals['_APPROVEMCPTOOLRESPONSE']._serialized_end=2293
+  _globals['_UNAPPROVEMCPTOOLREQUEST']._serialized_start=2295
+  _globals['_UNAPPROVEMCPTOOLREQUEST']._serialized_end=2407
+  _globals['_UNAPPROVEMCPTOOLRESPONSE']._serialized_start=2409
+  _globals['_UNAPPROVEMCPTOOLRESPONSE']._serialized_end=2482
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -37,7 +38,7 @@ class McpServerInput(_message.Message):
     def __init__(self, server_id: _Optional[str] = ..., display_name: _Optional[str] = ..., url: _Optional[str] = ..., disabled: _Optional[bool] = ...) -> None: ...
 
 class McpServer(_message.Message):
-    __slots__ = ("server_id", "display_name", "url", "disabled", "has_secret", "version", "created_at", "updated_at", "updated_by", "discovered_at")
+    __slots__ = ("server_id", "display_name", "url", "disabled", "has_secret", "version", "created_at", "updated_at", "updated_by", "discovered_at", "imported")
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
     DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +49,7 @@ class McpServer(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
     DISCOVERED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     server_id: str
     display_name: str
     url: str
@@ -58,10 +60,11 @@ class McpServer(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
     discovered_at: _timestamp_pb2.Timestamp
-    def __init__(self, server_id: _Optional[str] = ..., display_name: _Optional[str] = ..., url: _Optional[str] = ..., disabled: _Optional[bool] = ..., has_secret: _Optional[bool] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., discovered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, server_id: _Optional[str] = ..., display_name: _Optional[str] = ..., url: _Optional[str] = ..., disabled: _Optional[bool] = ..., has_secret: _Optional[bool] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., discovered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class McpTool(_message.Message):
-    __slots__ = ("server_id", "tool_name", "provider_id", "title", "description", "input_schema_json", "declares_read_only", "declares_search_safe", "search_safe_recorded_by", "state", "reason", "is_default", "arguments_json", "definition_sha256", "approved_by", "approved_at", "discovered_at")
+    __slots__ = ("server_id", "tool_name", "provider_id", "title", "description", "input_schema_json", "declares_read_only", "declares_search_safe", "search_safe_recorded_by", "state", "reason", "is_default", "arguments_json", "definition_sha256", "approved_by", "approved_at", "discovered_at", "imported")
     SERVER_ID_FIELD_NUMBER: _ClassVar[int]
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -79,6 +82,7 @@ class McpTool(_message.Message):
     APPROVED_BY_FIELD_NUMBER: _ClassVar[int]
     APPROVED_AT_FIELD_NUMBER: _ClassVar[int]
     DISCOVERED_AT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     server_id: str
     tool_name: str
     provider_id: str
@@ -96,7 +100,8 @@ class McpTool(_message.Message):
     approved_by: str
     approved_at: _timestamp_pb2.Timestamp
     discovered_at: _timestamp_pb2.Timestamp
-    def __init__(self, server_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., provider_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[str] = ..., declares_read_only: _Optional[bool] = ..., declares_search_safe: _Optional[bool] = ..., search_safe_recorded_by: _Optional[str] = ..., state: _Optional[_Union[McpToolState, str]] = ..., reason: _Optional[str] = ..., is_default: _Optional[bool] = ..., arguments_json: _Optional[str] = ..., definition_sha256: _Optional[str] = ..., approved_by: _Optional[str] = ..., approved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., discovered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, server_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., provider_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[str] = ..., declares_read_only: _Optional[bool] = ..., declares_search_safe: _Optional[bool] = ..., search_safe_recorded_by: _Optional[str] = ..., state: _Optional[_Union[McpToolState, str]] = ..., reason: _Optional[str] = ..., is_default: _Optional[bool] = ..., arguments_json: _Optional[str] = ..., definition_sha256: _Optional[str] = ..., approved_by: _Optional[str] = ..., approved_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., discovered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PutMcpServerRequest(_message.Message):
     __slots__ = ("server", "bearer_secret", "clear_secret", "request_id")

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from contextkeep.context.v1 import message_pb2 as contextkeep_dot_context_dot_v1_dot_message__pb2
 from contextkeep import options_pb2 as contextkeep_dot_options__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(contextkeep/context/v1/specialists.proto\x12\x16\x63ontextkeep.context.v1\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbb\x01\n\x0fSpecialistInput\x12\x1f\n\rspecialist_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10\x32@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1d\n\x0cinstructions\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\xc0>\x12\x1a\n\x08node_ids\x18\x04 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\x19\n\tsteps_max\x18\x05 \x01(\x05\x42\x06\xca\xda\x18\x02(\n\x12\x12\n\nis_default\x18\x06 \x01(\x08\"\xa2\x02\n\nSpecialist\x12\x15\n\rspecialist_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x14\n\x0cinstructions\x18\x03 \x01(\t\x12\x10\n\x08node_ids\x18\x04 \x03(\t\x12\x11\n\tsteps_max\x18\x05 \x01(\x05\x12\x12\n\nis_default\x18\x06 \x01(\x08\x12\x13\n\x0bprovider_id\x18\x07 \x01(\t\x12\x0f\n\x07version\x18\x08 \x01(\x05\x12.\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0b \x01(\t\"o\n\x14PutSpecialistRequest\x12;\n\nspecialist\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.SpecialistInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"O\n\x15PutSpecialistResponse\x12\x36\n\nspecialist\x18\x01 \x01(\x0b\x32\".contextkeep.context.v1.Specialist\"?\n\x16ListSpecialistsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"k\n\x17ListSpecialistsResponse\x12\x37\n\x0bspecialists\x18\x01 \x03(\x0b\x32\".contextkeep.context.v1.Specialist\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"V\n\x17\x44\x65leteSpecialistRequest\x12\x1f\n\rspecialist_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10\x32@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1a\n\x18\x44\x65leteSpecialistResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(contextkeep/context/v1/specialists.proto\x12\x16\x63ontextkeep.context.v1\x1a$contextkeep/context/v1/message.proto\x1a\x19\x63ontextkeep/options.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbb\x01\n\x0fSpecialistInput\x12\x1f\n\rspecialist_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10\x32@\x01\x12\x1d\n\x0c\x64isplay_name\x18\x02 \x01(\tB\x07\xca\xda\x18\x03\x10\xc8\x01\x12\x1d\n\x0cinstructions\x18\x03 \x01(\tB\x07\xca\xda\x18\x03\x10\xc0>\x12\x1a\n\x08node_ids\x18\x04 \x03(\tB\x08\xca\xda\x18\x04 \x14\x30\x01\x12\x19\n\tsteps_max\x18\x05 \x01(\x05\x42\x06\xca\xda\x18\x02(\n\x12\x12\n\nis_default\x18\x06 \x01(\x08\"\xd6\x02\n\nSpecialist\x12\x15\n\rspecialist_id\x18\x01 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x02 \x01(\t\x12\x14\n\x0cinstructions\x18\x03 \x01(\t\x12\x10\n\x08node_ids\x18\x04 \x03(\t\x12\x11\n\tsteps_max\x18\x05 \x01(\x05\x12\x12\n\nis_default\x18\x06 \x01(\x08\x12\x13\n\x0bprovider_id\x18\x07 \x01(\t\x12\x0f\n\x07version\x18\x08 \x01(\x05\x12.\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nupdated_by\x18\x0b \x01(\t\x12\x32\n\x08imported\x18\x0c \x01(\x0b\x32 .contextkeep.context.v1.Imported\"o\n\x14PutSpecialistRequest\x12;\n\nspecialist\x18\x01 \x01(\x0b\x32\'.contextkeep.context.v1.SpecialistInput\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"O\n\x15PutSpecialistResponse\x12\x36\n\nspecialist\x18\x01 \x01(\x0b\x32\".contextkeep.context.v1.Specialist\"?\n\x16ListSpecialistsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"k\n\x17ListSpecialistsResponse\x12\x37\n\x0bspecialists\x18\x01 \x03(\x0b\x32\".contextkeep.context.v1.Specialist\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"V\n\x17\x44\x65leteSpecialistRequest\x12\x1f\n\rspecialist_id\x18\x01 \x01(\tB\x08\xca\xda\x18\x04\x10\x32@\x01\x12\x1a\n\nrequest_id\x18\x02 \x01(\tB\x06\xca\xda\x18\x02\x30\x01\"\x1a\n\x18\x44\x65leteSpecialistResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -49,20 +50,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DELETESPECIALISTREQUEST'].fields_by_name['specialist_id']._serialized_options = b'\312\332\030\004\0202@\001'
   _globals['_DELETESPECIALISTREQUEST'].fields_by_name['request_id']._loaded_options = None
   _globals['_DELETESPECIALISTREQUEST'].fields_by_name['request_id']._serialized_options = b'\312\332\030\0020\001'
-  _globals['_SPECIALISTINPUT']._serialized_start=129
-  _globals['_SPECIALISTINPUT']._serialized_end=316
-  _globals['_SPECIALIST']._serialized_start=319
-  _globals['_SPECIALIST']._serialized_end=609
-  _globals['_PUTSPECIALISTREQUEST']._serialized_start=611
-  _globals['_PUTSPECIALISTREQUEST']._serialized_end=722
-  _globals['_PUTSPECIALISTRESPONSE']._serialized_start=724
-  _globals['_PUTSPECIALISTRESPONSE']._serialized_end=803
-  _globals['_LISTSPECIALISTSREQUEST']._serialized_start=805
-  _globals['_LISTSPECIALISTSREQUEST']._serialized_end=868
-  _globals['_LISTSPECIALISTSRESPONSE']._serialized_start=870
-  _globals['_LISTSPECIALISTSRESPONSE']._serialized_end=977
-  _globals['_DELETESPECIALISTREQUEST']._serialized_start=979
-  _globals['_DELETESPECIALISTREQUEST']._serialized_end=1065
-  _globals['_DELETESPECIALISTRESPONSE']._serialized_start=1067
-  _globals['_DELETESPECIALISTRESPONSE']._serialized_end=1093
+  _globals['_SPECIALISTINPUT']._serialized_start=167
+  _globals['_SPECIALISTINPUT']._serialized_end=354
+  _globals['_SPECIALIST']._serialized_start=357
+  _globals['_SPECIALIST']._serialized_end=699
+  _globals['_PUTSPECIALISTREQUEST']._serialized_start=701
+  _globals['_PUTSPECIALISTREQUEST']._serialized_end=812
+  _globals['_PUTSPECIALISTRESPONSE']._serialized_start=814
+  _globals['_PUTSPECIALISTRESPONSE']._serialized_end=893
+  _globals['_LISTSPECIALISTSREQUEST']._serialized_start=895
+  _globals['_LISTSPECIALISTSREQUEST']._serialized_end=958
+  _globals['_LISTSPECIALISTSRESPONSE']._serialized_start=960
+  _globals['_LISTSPECIALISTSRESPONSE']._serialized_end=1067
+  _globals['_DELETESPECIALISTREQUEST']._serialized_start=1069
+  _globals['_DELETESPECIALISTREQUEST']._serialized_end=1155
+  _globals['_DELETESPECIALISTRESPONSE']._serialized_start=1157
+  _globals['_DELETESPECIALISTRESPONSE']._serialized_end=1183
 # @@protoc_insertion_point(module_scope)

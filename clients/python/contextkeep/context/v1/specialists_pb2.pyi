@@ -1,5 +1,6 @@
 import datetime
 
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from contextkeep import options_pb2 as _options_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -27,7 +28,7 @@ class SpecialistInput(_message.Message):
     def __init__(self, specialist_id: _Optional[str] = ..., display_name: _Optional[str] = ..., instructions: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., steps_max: _Optional[int] = ..., is_default: _Optional[bool] = ...) -> None: ...
 
 class Specialist(_message.Message):
-    __slots__ = ("specialist_id", "display_name", "instructions", "node_ids", "steps_max", "is_default", "provider_id", "version", "created_at", "updated_at", "updated_by")
+    __slots__ = ("specialist_id", "display_name", "instructions", "node_ids", "steps_max", "is_default", "provider_id", "version", "created_at", "updated_at", "updated_by", "imported")
     SPECIALIST_ID_FIELD_NUMBER: _ClassVar[int]
     DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
     INSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +40,7 @@ class Specialist(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_FIELD_NUMBER: _ClassVar[int]
     specialist_id: str
     display_name: str
     instructions: str
@@ -50,7 +52,8 @@ class Specialist(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
-    def __init__(self, specialist_id: _Optional[str] = ..., display_name: _Optional[str] = ..., instructions: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., steps_max: _Optional[int] = ..., is_default: _Optional[bool] = ..., provider_id: _Optional[str] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ...) -> None: ...
+    imported: _message_pb2.Imported
+    def __init__(self, specialist_id: _Optional[str] = ..., display_name: _Optional[str] = ..., instructions: _Optional[str] = ..., node_ids: _Optional[_Iterable[str]] = ..., steps_max: _Optional[int] = ..., is_default: _Optional[bool] = ..., provider_id: _Optional[str] = ..., version: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class PutSpecialistRequest(_message.Message):
     __slots__ = ("specialist", "request_id")
