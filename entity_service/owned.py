@@ -20,6 +20,7 @@ from contextkeep.errors import ErasureNotFound, PermissionDenied
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.checks import check_text
+from service_runtime.long_work import STEP_S, LongWork, Pause, Work
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import ERASED
 from service_runtime.table_pages import pages_of
@@ -200,10 +201,16 @@ class OwnedNodes:
 
 
 class OwnedEraser:
-    """Removes what is owed; any number of replicas may."""
+    """Removes what is owed; any number of replicas may.
 
-    def __init__(self, database: Database) -> None:
+    Args:
+        database: Where it is.
+        step_s: What a tenant's erasures take before it is the next tenant's turn.
+    """
+
+    def __init__(self, database: Database, *, step_s: float = STEP_S) -> None:
         self._database = database
+        self._step_s = step_s
         self._wake = asyncio.Event()
         self.pending_s = 0.0  # since the oldest is owed, as the last pass knew; 0: none is
 
@@ -235,32 +242,43 @@ class OwnedEraser:
         """
         pending_s = 0.0
 
-        async def erase_next(tenant: Tenant) -> tuple[int, bool]:
+        async def erase_some(tenant: Tenant) -> tuple[int, bool]:
             nonlocal pending_s
-            named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
             self.pending_s = max(self.pending_s, await _owed_s(tenant))
-            due = await tenant.query(_CLAIM, named)
-            if not due:
-                pending_s = max(pending_s, await _owed_s(tenant))
-                return 0, False
-            erasing = {**named, **due[0]._asdict()}
-            async with background.renewing(partial(tenant.query, _RENEW, erasing), lease_s=LEASE_S):
-                await self._erase(tenant, erasing)
-            return 1, True
+            if await work.step(tenant, partial(self._next, tenant)):
+                return 1, True
+            pending_s = max(pending_s, await _owed_s(tenant))
+            return 0, False
 
-        finished = await Rounds(self._database, erase_next, at_once=AT_ONCE).run()
+        async with LongWork(self._step_s) as work:
+            await Rounds(self._database, erase_some, at_once=AT_ONCE).run()
         self.pending_s = pending_s
-        if finished:
-            _log.info("erased", extra={"subjects": finished})
         return pending_s > 0
 
-    async def _erase(self, tenant: Tenant, named: dict[str, Any]) -> None:
+    async def _next(self, tenant: Tenant) -> Work | None:
+        """Claim an erasure of a tenant, and return the work that does it; None: none is due."""
+        named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+        due = await tenant.query(_CLAIM, named)
+        if not due:
+            return None
+        erasing = {**named, **due[0]._asdict()}
+
+        async def erase(pause: Pause) -> None:
+            # Also while it waits for the next turn.
+            async with background.renewing(partial(tenant.query, _RENEW, erasing), lease_s=LEASE_S):
+                await self._erase(tenant, erasing, pause)
+            _log.info("erased", extra={"erasure_id": due[0].erasure_id})
+
+        return erase
+
+    async def _erase(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> None:
         named["pseudonym"] = f"erased:{named['erasure_id']}"
         user = {**named, "digest": audit.digest_of(named["subject"])}
         await tenant.at_home().query(_ERASE_USER, user)
         if tenant.may_live_elsewhere:  # keys are at home, calls of administrators here
             await tenant.query(_ERASE_USER, user)
-        while await self._remove_nodes(tenant, named):
+        await pause()
+        while await self._remove_nodes(tenant, named, pause):
             pass
         for table, statement in (
             ("entity.request", _REMOVE_ANSWERS),
@@ -268,20 +286,21 @@ class OwnedEraser:
             ("entity.change", _FORGET_CHANGES),
             ("entity.change", _SAY_NO_OLDER_TYPES),
         ):
-            async for pages in pages_of(tenant, table):
+            async for pages in pages_of(tenant, table, pause=pause):
                 await tenant.query(statement, {**named, **pages})
         await tenant.query(_FINISH, named)
 
-    async def _remove_nodes(self, tenant: Tenant, named: dict[str, Any]) -> bool:
+    async def _remove_nodes(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> bool:
         """Remove the nodes that a reading of the table finds; False: there was none."""
         has_found = False
-        async for pages in pages_of(tenant, "entity.node"):
+        async for pages in pages_of(tenant, "entity.node", pause=pause):
             found = [row.id for row in await tenant.query(_FIND, {**named, **pages})]
             has_found |= bool(found)
             for ids in _batches(found):
                 began = time.monotonic()
                 await tenant.transaction(partial(_remove, ids=ids, named=named))
                 await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await pause()
         return has_found
 
 

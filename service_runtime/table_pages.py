@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
+from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Tenant
 
 PAGES = 512  # of 8 KiB
@@ -17,15 +18,17 @@ PAGES = 512  # of 8 KiB
 _SIZE = "SELECT (pg_relation_size(%s::text::regclass) / current_setting('block_size')::bigint)::bigint AS pages"
 
 
-async def pages_of(tenant: Tenant, table: str) -> AsyncIterator[dict[str, str]]:
+async def pages_of(tenant: Tenant, table: str, *, pause: Pause = unpaused) -> AsyncIterator[dict[str, str]]:
     """Yield `first` and `behind` of all parts of a table; between two of them others have their turn, as long again.
 
     Args:
         tenant: For whom it is read.
         table: Its name, with the schema.
+        pause: Is awaited between two parts.
     """
     (row,) = await tenant.query(_SIZE, (table,))
     for first in range(0, row.pages + 1, PAGES):
         began = time.monotonic()
         yield {"first": f"({first},0)", "behind": f"({first + PAGES},0)"}
         await asyncio.sleep(time.monotonic() - began)
+        await pause()

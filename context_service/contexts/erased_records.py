@@ -8,6 +8,8 @@ erased are left to that erasure, which waits until their bytes are gone.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from uuid import UUID
@@ -16,6 +18,7 @@ from service_runtime.postgres import Across, Tenant, Transaction
 
 Purge = Callable[[Transaction, Sequence[UUID]], Awaitable[object]]
 
+FIRST = UUID(int=0)
 _STEP_RECORDS = 100
 _ALL = Across(
     sql="",
@@ -71,20 +74,31 @@ WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND record_id = 
 """
 
 
-async def remove_records(tenant: Tenant, context_id: UUID, *, purge: Purge) -> None:
+async def remove_records(
+    tenant: Tenant, context_id: UUID, *, purge: Purge, after: UUID = FIRST, until: float | None = None
+) -> UUID | None:
     """Remove the records that go with a context that is marked as deleted.
 
     Args:
         tenant: Whose; of a door that may be `Across` users.
         context_id: Of the context.
         purge: Removes records with all that they are found by, and lets their files go.
+        after: What the call before returned.
+        until: It ends half-way after this time of the monotonic clock; it removes some before.
+
+    Returns:
+        None if all are removed, else what the next call goes on after.
     """
     named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
-    after = UUID(int=0)
     while found := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
         ids = [row.id for row in found]
+        began = time.monotonic()
         await tenant.transaction(partial(_remove, context_id, ids, purge), across=_ALL)
         after = ids[-1]
+        if until is not None and time.monotonic() >= until:
+            return after
+        await asyncio.sleep(time.monotonic() - began)  # as long again for callers that wait for an answer
+    return None
 
 
 async def _remove(context_id: UUID, ids: Sequence[UUID], purge: Purge, transaction: Transaction) -> None:

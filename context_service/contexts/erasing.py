@@ -18,6 +18,7 @@ from uuid import UUID
 
 import psycopg
 
+from context_service.contexts import erased_records
 from context_service.contexts.erased_records import Purge, remove_records
 from context_service.contexts.log import below
 from context_service.retrieval.passages import OF_USERS, Passages, Scope
@@ -26,6 +27,7 @@ from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
+from service_runtime.long_work import Pause
 from service_runtime.postgres import Across, Database, Row, Tenant
 from service_runtime.requests import ERASED, Request, Requests
 from service_runtime.tenants import Rounds
@@ -379,7 +381,11 @@ _FINISH = _of_all(f"""
 _FORGET_RECEIPTS = _of_all("DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s")
 
 # Of what is a user's and no context's.
-_REMOVE_ANSWERS_ABOUT = _of_all(f"{BLANK_ANSWER} WHERE tenant_id = %s AND about_id = %s")
+_REMOVE_ANSWERS_ABOUT = _of_all(f"""
+    {BLANK_ANSWER}
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM context.request WHERE tenant_id = %s AND about_id = %s LIMIT %s))
+    RETURNING request_id
+""")  # noqa: S608
 
 _COUNT_UNFINISHED = _of_all("""
     SELECT count(*) AS unfinished FROM context.erasure
@@ -524,9 +530,10 @@ class Eraser:
         self._purge = purge
         self._woken: set[UUID] = set()
         self._wake = asyncio.Event()
-        self._rounds = Rounds(database, self._erase_some)
+        self._rounds = Rounds(database, self.erase_some)
         self._after: dict[UUID, UUID] = {}  # by tenant: the context after which its next step begins
-        self._without_records: dict[UUID, UUID] = {}  # by tenant: a context that lacks only the rest of its rows
+        # By context that is removed in more than one step: how far its records are, or None if they are gone.
+        self._records: dict[UUID, UUID | None] = {}
 
     def wake(self, tenant: Tenant) -> None:
         """Let `keep_erasing` look after a tenant at once."""
@@ -571,7 +578,7 @@ class Eraser:
             _log.info("erased", extra={"contexts": finished})
         return finished
 
-    async def _erase_some(self, tenant: Tenant) -> tuple[int, bool]:
+    async def erase_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Erase contexts of a tenant for `STEP_S`; return how many were finished, and whether there may be more."""
         until = time.monotonic() + STEP_S
         after, finished, are_marked = self._after.pop(tenant.tenant_id, None), 0, False
@@ -612,12 +619,20 @@ class Eraser:
             after = due[-1].context_id  # what another replica is at is left to it
         return finished
 
-    async def erase_scopes_of(self, tenant: Tenant, user_id: str) -> None:
-        """Remove what is left of the scopes that a user has, when the rows are gone that they were made of."""
+    async def erase_scopes_of(self, tenant: Tenant, user_id: str, *, pause: Pause) -> None:
+        """Remove what is left of the scopes that a user has, when the rows are gone that they were made of.
+
+        Args:
+            tenant: Whose user.
+            user_id: The user.
+            pause: Is awaited between bounded steps.
+        """
         for kind in OF_USERS:
             scope = Scope.of_user(kind, tenant.tenant_id, user_id)
-            await self._passages.drop_scope(tenant.tenant_id, scope)
-            await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id))
+            while not (await self._passages.drop_scope(tenant.tenant_id, scope, until=time.monotonic())).is_all:
+                await pause()
+            while await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id, STEP_ROWS)):
+                await pause()
 
     async def _erase(self, tenant: Tenant, context_id: UUID, *, until: float | None = None) -> int:
         """Remove what is left of a context, and before of those below it, and return how many were finished.
@@ -644,8 +659,12 @@ class Eraser:
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
         if not dropped.is_all:
             raise _StepOver
-        if self._without_records.pop(tenant.tenant_id, None) != context_id:
-            await remove_records(tenant, context_id, purge=self._purge)  # before the messages go that name them
+        after = self._records.pop(context_id, erased_records.FIRST)
+        if after is not None:  # before the messages go that name them
+            after = await remove_records(tenant, context_id, purge=self._purge, after=after, until=until)
+            if after is not None:
+                self._records[context_id] = after
+                raise _StepOver
         for statement in _STEPS:
             while True:
                 began = time.monotonic()
@@ -655,7 +674,7 @@ class Eraser:
                 if not rows[0].found:
                     break
                 if until is not None and time.monotonic() >= until:
-                    self._without_records[tenant.tenant_id] = context_id
+                    self._records[context_id] = None
                     raise _StepOver
                 # As long again for those who wait for an answer.
                 await asyncio.sleep(time.monotonic() - began)
@@ -668,7 +687,7 @@ async def owned(tenant: Tenant, user_id: str) -> dict[str, int]:
     return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
 
 
-async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str) -> None:
+async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str, pause: Pause) -> None:
     """Remove all contexts of a user, but those that are held. Receipts stay.
 
     Args:
@@ -676,13 +695,16 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
         user_id: Not empty: what is nobody's is everybody's.
         eraser: Removes contexts.
         requested_by: Stands on the receipts.
+        pause: Is awaited between bounded steps.
     """
     named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
-        pass
+        await pause()
     while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
-        await eraser.erase_tenant(tenant)
-        await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
+        _, more = await eraser.erase_some(tenant)
+        if not more:
+            await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
+        await pause()
 
 
 async def unlist(tenant: Tenant, user_id: str) -> int:

@@ -30,6 +30,7 @@ from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.checks import check_text
 from service_runtime.erased import Erased, hash_of
 from service_runtime.ids import new_id
+from service_runtime.long_work import STEP_S, LongWork, Pause, Work, unpaused
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 from service_runtime.table_pages import pages_of
@@ -85,9 +86,9 @@ class Saying(Protocol):
     """Pages that were compiled from nodes of subjects, among others."""
 
     async def forget(
-        self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]]
+        self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]], pause: Pause
     ) -> None:
-        """Let them say nothing more of a subject, and count those."""
+        """Let them say nothing more of a subject, and count those; await `pause` between bounded steps."""
         ...
 
 
@@ -201,7 +202,8 @@ class SubjectEraser:
         purges: Removes records; without a time of grace for their bytes.
         register: Where it stands for good that they are erased.
         compiled: Pages that say something of them.
-        remove_bytes: Removes the bytes of a tenant that are due.
+        remove_bytes: Removes the bytes of a tenant that are due, and awaits the pause between bounded steps.
+        step_s: What a tenant's erasures take before it is the next tenant's turn.
     """
 
     def __init__(
@@ -212,9 +214,11 @@ class SubjectEraser:
         *,
         register: Registering,
         compiled: Saying,
-        remove_bytes: Callable[[Tenant], Awaitable[object]],
+        remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
+        step_s: float = STEP_S,
     ) -> None:
         self._database = database
+        self._step_s = step_s
         self._register = register
         self._compiled = compiled
         self._contexts = contexts
@@ -251,40 +255,56 @@ class SubjectEraser:
         """
         is_owed = False
 
-        async def erase_next(tenant: Tenant) -> tuple[int, bool]:
+        async def erase_some(tenant: Tenant) -> tuple[int, bool]:
             nonlocal is_owed
-            if await self._erase_next(tenant):
+            if await work.step(tenant, partial(self._next, tenant)):
                 return 1, True
             is_owed |= bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
             return 0, False
 
-        await Rounds(self._database, erase_next, at_once=AT_ONCE).run()
+        async with LongWork(self._step_s) as work:
+            await Rounds(self._database, erase_some, at_once=AT_ONCE).run()
         return is_owed
 
     async def erase_tenant(self, tenant: Tenant) -> bool:
         """Do what is owed for a tenant, and say whether something is left."""
-        while await self._erase_next(tenant):
-            pass
+        while erase := await self._next(tenant):
+            await erase(unpaused)
         return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
 
-    async def _erase_next(self, tenant: Tenant) -> bool:
-        """Erase one subject of a tenant; False: none is due."""
+    async def _next(self, tenant: Tenant) -> Work | None:
+        """Claim a subject of a tenant, and return the work that erases it; None: none is due."""
         claim = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
         due = await tenant.query(rows.CLAIM, claim)
-        if due:
-            await self._register.enter(
-                Erased(
-                    tenant_id=tenant.tenant_id,
-                    erasure_id=due[0].erasure_id,
-                    subject_sha256=bytes(due[0].subject_sha256),
-                )
+        if not due:
+            return None
+        await self._register.enter(
+            Erased(
+                tenant_id=tenant.tenant_id,
+                erasure_id=due[0].erasure_id,
+                subject_sha256=bytes(due[0].subject_sha256),
             )
+        )
+
+        async def erase(pause: Pause) -> None:
             one = _Erasing(
-                self._database, tenant, due[0], self._contexts, self._purges, self._compiled, self._remove_bytes
+                self._database,
+                tenant,
+                due[0],
+                self._contexts,
+                self._purges,
+                self._compiled,
+                self._remove_bytes,
+                pause=pause,
             )
             if await one.run():
                 _log.info("erased", extra={"erasure_id": due[0].erasure_id})
-        return bool(due)
+
+        return erase
+
+
+class _OnHold(Exception):
+    """The subject may not be erased now."""
 
 
 class _Erasing:
@@ -298,9 +318,12 @@ class _Erasing:
         contexts: Eraser,
         purges: Purges,
         compiled: Saying,
-        remove_bytes: Callable[[Tenant], Awaitable[object]],
+        remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
+        *,
+        pause: Pause,
     ) -> None:
         self._tenant = tenant
+        self._pause_work = pause
         self._compiled = compiled
         self._contexts = contexts
         self._purges = purges
@@ -321,7 +344,7 @@ class _Erasing:
 
     async def run(self) -> bool:
         """Remove what is left; False: it waits for something, a hold or bytes that do not go."""
-        for step in (
+        steps = (
             self._keys,
             self._of_contexts,
             self._uploads,
@@ -329,13 +352,26 @@ class _Erasing:
             self._owned,
             self._of_pages,
             self._names,
-        ):
-            if await holds.against(self._tenant, self._subject):
+        )
+        async with background.renewing(self._renew, lease_s=LEASE_S):  # also while it waits for the next turn
+            try:
+                for step in steps:
+                    await self._check_holds()
+                    await step()
+                    await self._pause()
+                return await self._finish()
+            except _OnHold:
                 return False
-            async with background.renewing(self._renew, lease_s=LEASE_S):
-                await step()
-        async with background.renewing(self._renew, lease_s=LEASE_S):
-            return await self._finish()
+
+    async def _pause(self) -> bool:
+        has_waited = await self._pause_work()
+        if has_waited:
+            await self._check_holds()
+        return has_waited
+
+    async def _check_holds(self) -> None:
+        if await holds.against(self._tenant, self._subject):
+            raise _OnHold
 
     async def _renew(self) -> None:
         await self._tenant.query(rows.RENEW, self._named)
@@ -348,14 +384,14 @@ class _Erasing:
 
     async def _of_contexts(self) -> None:
         await erasing.erase_contexts_of(
-            self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym
+            self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym, pause=self._pause
         )
         while await self._tenant.query(rows.TAKE_RECEIPTS, self._named):
-            pass
+            await self._pause()
 
     async def _uploads(self) -> None:
         while await self._tenant.query(rows.REMOVE_UPLOADS, self._named):
-            pass
+            await self._pause()
 
     async def _records(self) -> None:
         while await self._records_once():  # what was changed meanwhile may have moved to where it was read already
@@ -363,13 +399,14 @@ class _Erasing:
 
     async def _records_once(self) -> bool:
         has_found = False
-        async for pages in pages_of(self._tenant, "context.wm_record"):
+        async for pages in pages_of(self._tenant, "context.wm_record", pause=self._pause):
             found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
             has_found |= bool(found)
             for start in range(0, len(found), _RECORDS):
                 began = time.monotonic()
                 await self._door.transaction(partial(self._purge, found[start : start + _RECORDS]))
                 await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await self._pause()
         return has_found
 
     async def _purge(self, record_ids: Sequence[UUID], transaction: Transaction) -> None:
@@ -383,7 +420,7 @@ class _Erasing:
     async def _owned(self) -> None:
         for table, statement in rows.REMOVE_OWNED.items():
             await self._read(table, statement)
-        await self._contexts.erase_scopes_of(self._tenant, self._subject)
+        await self._contexts.erase_scopes_of(self._tenant, self._subject, pause=self._pause)
         await self._count("context.agent", await erasing.unlist(self._tenant, self._subject))
         await self._read("context.request", rows.REMOVE_ANSWERS)
         await self._read("context.request", rows.FORGET_RESPONSES)
@@ -392,24 +429,25 @@ class _Erasing:
         async def count(transaction: Transaction, pages: int) -> None:
             await transaction.query(rows.COUNT, {**self._named, "kind": "context.compiled_page", "rows": pages})
 
-        await self._compiled.forget(self._tenant, self._subject, count=count)
+        await self._compiled.forget(self._tenant, self._subject, count=count, pause=self._pause)
 
     async def _names(self) -> None:
         for table, statement in rows.RENAME.items():
             await self._read(table, statement)
 
     async def _read(self, table: str, statement: Across | str) -> None:
-        async for pages in pages_of(self._tenant, table):
+        async for pages in pages_of(self._tenant, table, pause=self._pause):
             await self._tenant.query(statement, {**self._named, **pages})
 
     async def _finish(self) -> bool:
         for _ in range(_AWAITED_TIMES):
-            await self._remove_bytes(self._tenant)
+            await self._remove_bytes(self._tenant, self._pause)
             (left,) = await self._tenant.query(rows.STILL_THERE, self._named)
             if not (left.bytes or left.texts):
                 await self._tenant.query(rows.FINISH, self._named)
                 return True
             await asyncio.sleep(_AWAITED_S)
+            await self._pause()
         return False
 
     async def _count(self, kind: str, count: int) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 
 from context_service.knowledge.compiled_rows import CompiledRows, Saying
 from service_runtime.auth import Principal
+from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.table_pages import pages_of
 
@@ -32,22 +33,24 @@ class Forgetting:
         self._database = database
         self._rows = rows
 
-    async def forget(self, tenant: Tenant, owner_id: str, *, count: Count) -> None:
+    async def forget(self, tenant: Tenant, owner_id: str, *, count: Count, pause: Pause = unpaused) -> None:
         """Remove what pages say of a user's nodes.
 
         Args:
             tenant: Whose pages.
             owner_id: The user.
             count: Writes of how many pages, where those are.
+            pause: Is awaited between two transactions.
         """
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="erasure"))
 
         async def forget(those: Sequence[Saying], transaction: Transaction) -> None:
             await count(transaction, await self._rows.forget(transaction, owner_id, those))
 
-        async for pages in pages_of(tenant, "context.page_dependency"):
+        async for pages in pages_of(tenant, "context.page_dependency", pause=pause):
             found = await self._rows.saying(tenant, owner_id, pages)
             for start in range(0, len(found), _PAGES):
                 began = time.monotonic()
                 await door.transaction(partial(forget, found[start : start + _PAGES]))
                 await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await pause()

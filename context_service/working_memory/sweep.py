@@ -19,6 +19,7 @@ from context_service.working_memory.blob_rows import DueBlob
 from context_service.working_memory.retention import Purges
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
+from service_runtime.long_work import Pause
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
 from service_runtime.tenants import Rounds
@@ -108,12 +109,13 @@ class Sweeper:
         removed, more = await self._remove_some_bytes(tenant)
         return swept + removed, more or more_requests or swept != Swept()
 
-    async def remove_bytes(self, tenant: Tenant) -> Swept:
-        """Remove the bytes of a tenant that are due."""
+    async def remove_bytes(self, tenant: Tenant, pause: Pause) -> Swept:
+        """Remove the bytes of a tenant that are due, with a pause after each batch."""
         swept, more = Swept(), True
         while more:
             removed, more = await self._remove_some_bytes(tenant)
             swept += removed
+            await pause()
         return swept
 
     async def _remove_some_bytes(self, tenant: Tenant) -> tuple[Swept, bool]:

@@ -11,6 +11,7 @@ from context_service.retrieval.passages import Passages
 from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.retention import Purges, Retention
 from service_runtime.erased import Erased
+from service_runtime.long_work import Pause
 from service_runtime.postgres import Database, Tenant
 from tests.conftest import PRINCIPAL
 
@@ -47,7 +48,7 @@ async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
     """Erase a user of the first tenant, and return what was removed, by kind."""
     purges = purges_of(database)
 
-    async def keep_bytes(_: Tenant) -> None:
+    async def keep_bytes(_: Tenant, pause: Pause) -> None:
         pass
 
     eraser = SubjectEraser(

@@ -16,7 +16,7 @@ import pytest
 from psycopg import sql
 
 from context_service import maintenance
-from context_service.contexts import erasing
+from context_service.contexts import erased_records, erasing
 from context_service.contexts.erasing import OF_SUBJECTS, Eraser, owned
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -418,12 +418,30 @@ async def test_a_step_ends_in_the_middle_of_a_large_context(stack: Stack, monkey
     counting, more, steps = Counting(stack.tenant), True, 0
     while more:
         counting.removed.clear()
-        _, more = await stack.eraser._erase_some(counting)
+        _, more = await stack.eraser.erase_some(counting)
         assert sum(counting.removed) <= 2
         steps += 1
     assert steps > 10
     assert (await finished(stack.caller, receipt.erasure_id)).messages_removed == 20
     assert stack.holding(words) == []
+
+
+async def test_records_of_a_context_go_in_steps(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    """A step goes on after the records that the last one has seen, also those that stay."""
+    monkeypatch.setattr(erased_records, "_STEP_RECORDS", 2)
+    monkeypatch.setattr(erasing, "STEP_S", 0.0)
+    records = [await stack.record() for _ in range(9)]
+    kept = records[0]
+    sent = await stack.caller.send("See these.", parts=[{"working_memory_id": one} for one in records])
+    await stack.caller.send("See this.", parts=[{"working_memory_id": kept}])
+    receipt = await deleted(stack.caller, sent.context_id)
+    more, left = True, len(records)
+    while more:
+        _, more = await stack.eraser.erase_some(stack.tenant)
+        assert left - len(stack.there(*records)) <= 2
+        left = len(stack.there(*records))
+    assert stack.there(*records) == {kept}
+    await finished(stack.caller, receipt.erasure_id)
 
 
 async def test_large_messages_go_by_their_bytes(stack: Stack, monkeypatch: pytest.MonkeyPatch):

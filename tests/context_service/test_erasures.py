@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 
+from context_service.contexts import erasing
+from context_service.erasure import subjects
 from context_service.erasure.subject_rows import RENEW
 from context_service.erasure.subjects import SubjectEraser, begin
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
@@ -22,10 +26,12 @@ from contextkeep.errors import (
     RecordNotFound,
     RequestIdReused,
 )
+from service_runtime import background
 from service_runtime.auth import ApiKeys
 from service_runtime.erased import hash_of
+from service_runtime.long_work import LongWork, Pause, Work
 from service_runtime.postgres import Database, Row, Tenant
-from tests.conftest import PRINCIPAL, Addresses, Urls
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls
 from tests.context_service.erased import Entries, NoPages, eraser_of, purges_of
 
 ADA = "ada@example.com"
@@ -38,6 +44,7 @@ def callers() -> ApiKeys:
         {
             "admin": replace(PRINCIPAL, subject="admin"),
             "ada": replace(PRINCIPAL, subject=ADA, user_id=ADA, scopes=USERS),
+            "other": OTHER_PRINCIPAL,
             "bob": replace(PRINCIPAL, subject="bob", user_id="bob", scopes=USERS),
             "bound": replace(PRINCIPAL, app_ids=frozenset({"books"})),
         }
@@ -203,21 +210,10 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
             await context.upload_blob(f"secret {n}".encode(), name="secret")
             await context.retain_memory(f"She said secret {n}.")
         there_were = (await admin.plan_erasure(ADA)).counts
-        purges = purges_of(database)
         tenant = database.tenant(PRINCIPAL.tenant_id)
         erasure_id = await tenant.transaction(lambda one: begin(one, ADA, requested_by="operator"))
 
-        async def keep_bytes(_: Tenant) -> None:
-            pass
-
-        eraser = SubjectEraser(
-            database,
-            eraser_of(database),
-            purges,
-            register=Entries(),
-            compiled=NoPages(),
-            remove_bytes=keep_bytes,
-        )
+        eraser = steadily_erasing(database)
         for steps in (1, 4, 9, 14, 22, 31, 43, 60, 90):
             with psycopg.connect(urls.superuser) as connection:
                 connection.execute("UPDATE context.subject_erasure SET due_at = now()")
@@ -230,6 +226,82 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
         for kind in ("context.context", "context.message", "context.wm_record", "context.memory"):
             assert erasure.removed[kind] == there_were[kind], kind
         assert not (await admin.plan_erasure(ADA)).counts
+
+
+async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
+    services: Addresses, urls: Urls, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    """Also where it is killed between two of them; then another begins it again, and the receipt is right."""
+    steps: list[UUID] = []
+
+    class Recorded(LongWork):
+        async def step(self, tenant: Tenant, begin: Callable[[], Awaitable[Work | None]]) -> bool:
+            has_worked = await super().step(tenant, begin)
+            if has_worked:
+                steps.append(tenant.tenant_id)
+            return has_worked
+
+    monkeypatch.setattr(subjects, "LongWork", Recorded)
+    monkeypatch.setattr(subjects, "AT_ONCE", 1)
+    monkeypatch.setattr(subjects, "_RECORDS", 1)
+    monkeypatch.setattr(subjects, "STEP_ROWS", 1)
+    monkeypatch.setattr(erasing, "STEP_ROWS", 2)
+    monkeypatch.setattr(erasing, "STEP_S", 0.0)
+    much, little = PRINCIPAL.tenant_id, OTHER_PRINCIPAL.tenant_id
+    async with (
+        AsyncContextClient(services.context, api_key="admin") as admin,
+        AsyncContextClient(services.context, api_key="ada") as context,
+        AsyncContextClient(services.context, api_key="other") as other,
+    ):
+        for _ in range(3):
+            await context.append_messages([f"secret {n}" for n in range(20)])
+        for n in range(20):
+            await context.insert_wm_record("text/plain", "secret", content_text=f"secret {n}")
+            await context.retain_memory(f"She said secret {n}.")
+        await other.retain_memory("She said it.", subject_user_id=ADA)
+        there_were = (await admin.plan_erasure(ADA)).counts
+        erasure_id = await database.tenant(much).transaction(partial(begin, subject=ADA, requested_by="operator"))
+
+        task = asyncio.create_task(steadily_erasing(database).erase_due())
+        while len(steps) < 50:
+            await asyncio.sleep(0.01)
+        await background.ended(task)  # as a kill: nothing is written any more
+        left = (await admin.plan_erasure(ADA)).counts
+        assert 0 < left["context.wm_record"] <= there_were["context.wm_record"]
+        with psycopg.connect(urls.superuser) as connection:
+            open_ones = connection.execute(
+                "UPDATE context.subject_erasure SET due_at = now() WHERE subject = %s RETURNING erasure_id", (ADA,)
+            )
+            assert open_ones.fetchall() == [(erasure_id,)]
+
+        steps.clear()
+        await database.tenant(little).transaction(partial(begin, subject=ADA, requested_by="operator"))
+        await steadily_erasing(database).erase_due()
+        last = max(place for place, tenant_id in enumerate(steps) if tenant_id == little)
+        assert last <= 2 * steps.count(little) < 2 * steps.count(much)
+
+        with psycopg.connect(urls.superuser) as connection:
+            ((subject, removed),) = connection.execute(
+                "SELECT subject, removed FROM context.subject_erasure WHERE erasure_id = %s", (erasure_id,)
+            )
+        assert subject is None
+        for kind in ("context.context", "context.message", "context.wm_record", "context.memory"):
+            assert removed[kind] == there_were[kind], kind
+        assert not (await admin.plan_erasure(ADA)).counts
+        assert not (await other.plan_erasure(ADA)).counts
+
+
+def steadily_erasing(database: Database) -> SubjectEraser:
+    """Return what erases subjects, and gives way at each pause."""
+
+    async def keep_bytes(_: Tenant, pause: Pause) -> None:
+        pass
+
+    contexts = eraser_of(database)
+    entries, pages = Entries(), NoPages()
+    return SubjectEraser(
+        database, contexts, purges_of(database), register=entries, compiled=pages, remove_bytes=keep_bytes, step_s=0.0
+    )
 
 
 class Killed(Exception):
