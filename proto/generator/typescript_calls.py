@@ -1,8 +1,8 @@
-"""Write clients/typescript/src/_gen/nouns: the methods of the TypeScript client that are one call each.
+"""Write clients/typescript/src/_gen/nouns: the TypeScript client's methods that are one call each, and their inputs.
 
 The rules: a field of the request that `CALLS` names is an argument, and every other one an option; a list with a
-`next_page_token` is `Rows`; an answer with one value is that value. Conversions are those of `typescript_values`,
-the other way round.
+`next_page_token` is `Rows`, a stream a generator; an answer with one value is that value. Conversions are those of
+`typescript_values`, the other way round.
 """
 
 from __future__ import annotations
@@ -10,35 +10,258 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from model import Field, Message, Model, Rpc
-from typescript_table import BOTH, CALLS, HAND_NOUNS, Call
+from typescript_table import BOTH, CALLS, GIVEN_WHOLE, HAND_INPUTS, HAND_NOUNS, INPUTS, Call, Hand, Input
 from typescript_values import (
     INTS64,
-    LINE,
     TIMESTAMP,
     TYPES,
     Writer,
     camel,
-    client_name,
     enum_texts,
     method_name,
     reached,
+    short,
+    wrapped,
 )
 
-_NODES = ("node_id", "entity_node_id")
+MASK = "google.protobuf.FieldMask"
+_NODES = ("node_id", "entity_node_id", "root_node_id")
+_OPTIONS_LENGTH_MAX = 80  # of the type of options that has no name
 
 
 def files(model: Model) -> Iterator[tuple[str, str]]:
-    """Yield the name and the content of the file of each noun, and of the nouns of each client."""
+    """Yield the name and the content of the file of each noun, of the inputs, and of the nouns of each client."""
     values = reached(model)
+    inputs = _Inputs(model, values)
+    inputs.needed += [name for name in model.messages if short(name) in INPUTS]
+    exports = []
     for client in (_Calls, _EntityCalls):
         nouns = client.nouns(model)
         for noun, rpcs in nouns.items():
-            if rpcs := [rpc for rpc in rpcs if _key(rpc) in CALLS]:
-                yield f"nouns/{client.stem(noun)}.ts", client(model, values).text(noun, rpcs)
+            if methods := [(rpc, call) for rpc in rpcs for call in calls_of(rpc)]:
+                writer = client(model, values)
+                yield f"nouns/{client.stem(noun)}.ts", writer.text(noun, methods)
+                inputs.needed += writer.needed
+                if names := ", ".join(sorted(writer.option_types)):
+                    exports.append(f'export type {{ {names} }} from "./nouns/{client.stem(noun)}.js";')
         yield f"{client.kind}-nouns.ts", _clients_nouns(client, nouns)
+    yield "inputs.ts", inputs.text()
+    exports.append(f'export type {{ {", ".join(sorted(inputs.names))} }} from "./inputs.js";')
+    yield (
+        "options.ts",
+        "\n".join(["// Made from the protos by `make proto`: what methods take.", "", *sorted(exports), ""]),
+    )
 
 
-class _Calls(Writer):
+def calls_of(rpc: Rpc) -> Sequence[Call]:
+    """Return the generated methods of an RPC."""
+    calls = CALLS.get(_key(rpc), ())
+    return calls if isinstance(calls, tuple) else (calls,)
+
+
+class _Requests(Writer):
+    """What callers give, and how it becomes fields of requests."""
+
+    def __init__(self, model: Model, values: Mapping[str, object]) -> None:
+        super().__init__(model, values)  # type: ignore[arg-type]
+        self.needed: list[str] = []  # full names of messages that callers give
+
+    def name(self, field: Field, spec: Input) -> str:
+        """Return the name that callers give a field."""
+        if field.name in spec.names:
+            return spec.names[field.name]
+        is_parsed = field.name.endswith("_json") and field.name not in spec.exact
+        return camel(field.name.removesuffix("_json") if is_parsed else field.name)
+
+    def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
+        """Return the type of what callers give."""
+        if field.name in spec.types:
+            return spec.types[field.name]
+        one = self._type_of_one(field, spec, is_argument=is_argument)
+        if not field.is_repeated:
+            return one
+        return f"({one})[]" if " " in one else f"{one}[]"
+
+    def _type_of_one(self, field: Field, spec: Input, *, is_argument: bool) -> str:
+        if hand := self._hand(field, spec):
+            return self._hand_type(hand)
+        if field.type_name == TIMESTAMP:
+            return "Date | string"
+        if field.is_enum:
+            return " | ".join(f'"{name}"' for name in enum_texts(self.model.enums[field.type_name]))
+        if field.type_name:
+            if self._is_value(field.type_name):
+                kind = self.nested_type(field.type_name)
+                return kind if is_argument or short(field.type_name) in GIVEN_WHOLE else f"Partial<{kind}>"
+            name = self._input(field.type_name)
+            self.import_input(f"type {name}")
+            return name
+        if field.name.endswith("_json") and field.name not in spec.exact:
+            return "unknown" if field.name in spec.any_json else "object"
+        if field.scalar in INTS64 and field.name in spec.exact:
+            return "bigint"
+        return TYPES.get(field.scalar, "number")
+
+    def converted(self, field: Field, source: str, path: str, spec: Input, *, is_given: bool) -> str:
+        """Return the TypeScript of a field of the request."""
+        if field.name in spec.defaults:
+            source = f"{source} ?? {spec.defaults[field.name]}"
+        if not field.is_repeated:
+            return self._converted_one(field, source, path, spec, is_given=is_given)
+        one = self._converted_one(field, "item", f"{path}[${{place}}]", spec, is_given=True)
+        if one == "item":
+            return source
+        places = "item, place" if "${place}" in one else "item"
+        return f"{source}{'' if is_given else '?'}.map(({places}) => {one})"
+
+    def _converted_one(self, field: Field, source: str, path: str, spec: Input, *, is_given: bool) -> str:
+        text = f"`{path}`" if "${" in path else f'"{path}"'
+        if hand := self._hand(field, spec):
+            self.imports(f"../{hand.module}.js", hand.function)
+            return self._made(hand.function, source, text, is_given=is_given, has_app=hand.has_app)
+        if field.type_name == TIMESTAMP:
+            self.imports("../times.js", "toTimestamp")
+            return f"toTimestamp({source}, {text})"
+        if field.is_enum:
+            self.imports("../messages.js", "enumInput")
+            return f"enumInput({text}, {source}, {self.stub(self.model.enums[field.type_name], at_run_time=True)})"
+        if field.type_name:
+            if self._is_value(field.type_name) or is_plain(self.model, field.type_name):
+                return source
+            name = self._input(field.type_name)
+            function = name[0].lower() + name[1:]
+            self.import_input(function)
+            return self._made(function, source, text, is_given=is_given, has_app=_input_spec(field.type_name).has_app)
+        if field.scalar in INTS64 and field.name not in spec.exact:
+            self.imports("../messages.js", "whole")
+            return f"whole({text}, {source})"
+        if field.scalar == "string" and field.name.endswith("_json") and field.name not in spec.exact:
+            if field.name in spec.any_json:
+                self.imports("../json.js", "toJson")
+                return f"{source} === undefined ? undefined : toJson({source}, {text})"
+            self.imports("../json.js", "toObject")
+            made = f"toObject({source}, {text})"
+            return f"{source} && {made}" if field.is_optional else made
+        return source
+
+    @staticmethod
+    def _made(function: str, source: str, text: str, *, is_given: bool, has_app: bool) -> str:
+        if has_app:
+            return f"{function}({source if is_given else f'{source} ?? {{}}'}, {text}, this.client.appId)"
+        made = f"{function}({source}, {text})"
+        return made if is_given else f"{source} === undefined ? undefined : {made}"
+
+    def fields(self, message: Message, path: str, spec: Input, prefix: str, indent: str) -> Iterator[str]:
+        """Yield the fields of a message that callers give, each from `prefix` and its name."""
+        oneofs: dict[str, list[str]] = {}
+        for field in message.fields:
+            if field.name in spec.without:
+                continue
+            source = prefix + self.name(field, spec)
+            if spec.has_app and field.name == "app_id":
+                source = f"{source} ?? appId"
+            if field.oneof:
+                value = self.converted(field, source, path + field.name, spec, is_given=True)
+                choice = (
+                    f'{source} !== undefined\n{indent}    ? {{ case: "{camel(field.name)}" as const, value: {value} }}'
+                )
+                oneofs.setdefault(field.oneof, []).append(f"{choice}\n{indent}    : ")
+                continue
+            value = self.converted(field, source, path + field.name, spec, is_given=field.name in spec.required)
+            yield f"{indent}{camel(field.name)}: {value},"
+        for oneof, choices in oneofs.items():
+            yield from f"{indent}{camel(oneof)}:\n{indent}  {''.join(choices)}undefined,".splitlines()
+
+    def members(self, message: Message, spec: Input) -> Iterator[str]:
+        """Yield the members of the interface of what callers give."""
+        for field in message.fields:
+            if field.name not in spec.without:
+                yield from self.member(field, spec)
+
+    def member(self, field: Field, spec: Input) -> Iterator[str]:
+        """Yield a member of an interface."""
+        yield from self.comment(field.comment, "  ")
+        mark = "" if field.name in spec.required else "?"
+        yield f"  {self.name(field, spec)}{mark}: {self.type(field, spec)};"
+
+    def import_input(self, name: str) -> None:
+        """Import an input, or the function that converts it."""
+        self.imports("./inputs.js", name)
+
+    def _hand(self, field: Field, spec: Input) -> Hand | None:
+        return spec.hands.get(field.name) or HAND_INPUTS.get(short(field.type_name))
+
+    def _is_value(self, full_name: str) -> bool:
+        return full_name in self.values and is_plain(self.model, full_name) and short(full_name) not in INPUTS
+
+    def _input(self, full_name: str) -> str:
+        self.needed.append(full_name)
+        return _input_name(full_name)
+
+
+class _Inputs(_Requests):
+    """The messages that callers give."""
+
+    def text(self) -> str:
+        """Return the file."""
+        texts: dict[str, list[str]] = {}
+        while self.needed:
+            full_name = self.needed.pop()
+            if full_name not in texts:
+                texts[full_name] = []  # it may be in itself
+                texts[full_name] = list(self._input_of(self.model.messages[full_name]))
+        self.names = sorted(map(_input_name, texts))
+        return self.file("the protos", [line for full_name in sorted(texts) for line in texts[full_name]])
+
+    def import_input(self, name: str) -> None:
+        """Import nothing: all inputs are in this file."""
+
+    def _input_of(self, message: Message) -> Iterator[str]:
+        spec, name = _input_spec(message.full_name), _input_name(message.full_name)
+        yield ""
+        yield from self.comment(message.comment, "")
+        yield f"export interface {name} {{"
+        yield from self.members(message, spec)
+        yield "}"
+        if is_plain(self.model, message.full_name):
+            return
+        self.imports("@bufbuild/protobuf", "type MessageInitShape")
+        stub = self.stub(message)
+        function, app = name[0].lower() + name[1:], ", appId: string" if spec.has_app else ""
+        fields = [wrapped(line) for line in self.fields(message, "${path}.", spec, "value.", "    ")]
+        path = "path" if any("path" in line for line in fields) else "_path"
+        yield ""
+        yield wrapped(
+            f"export function {function}(value: {name}, {path}: string{app}): MessageInitShape<typeof {stub}Schema> {{"
+        )
+        yield "  return {"
+        yield from fields
+        yield "  };"
+        yield "}"
+
+
+def is_plain(model: Model, full_name: str) -> bool:
+    """Return whether a message is what callers give, without a conversion."""
+    return (
+        all(
+            not (one.is_enum or one.oneof or one.scalar in INTS64 or one.name.endswith("_json") or one.map_of)
+            and (not one.type_name or (one.type_name in model.messages and is_plain(model, one.type_name)))
+            and short(one.type_name) not in HAND_INPUTS
+            for one in model.messages[full_name].fields
+        )
+        and not _input_spec(full_name).names
+    )
+
+
+def _input_spec(full_name: str) -> Input:
+    return INPUTS.get(short(full_name), Input())
+
+
+def _input_name(full_name: str) -> str:
+    return _input_spec(full_name).name or full_name.rpartition(".")[2]
+
+
+class _Calls(_Requests):
     """The calls of a noun of the Context Service, which looks external ids up itself."""
 
     folder = "nouns"
@@ -46,6 +269,10 @@ class _Calls(Writer):
     packages: Sequence[str] = ("contextkeep.context.",)
     prefix = ""  # of the nouns that the other client has, too
     parent, module, client, client_module = "Noun<AppClient>", "../noun.js", "AppClient", "../context/app.js"
+
+    def __init__(self, model: Model, values: Mapping[str, object]) -> None:
+        super().__init__(model, values)
+        self.option_types: dict[str, list[str]] = {}  # exported types of options, by name
 
     @classmethod
     def nouns(cls, model: Model) -> dict[str, list[Rpc]]:
@@ -64,59 +291,55 @@ class _Calls(Writer):
     @classmethod
     def class_name(cls, noun: str) -> str:
         """Return the class that callers see: `AgentTemplates`."""
-        name = camel(cls.stem(noun).replace("-", "_"))
-        return name[0].upper() + name[1:]
+        return _pascal(cls.stem(noun).replace("-", "_"))
 
     @classmethod
     def hand_module(cls, noun: str) -> str:
         """Return the module that has the noun's other methods; empty: there are none."""
         return HAND_NOUNS.get(cls.stem(noun), "")
 
-    def text(self, noun: str, rpcs: Sequence[Rpc]) -> str:
+    def text(self, noun: str, methods: Sequence[tuple[Rpc, Call]]) -> str:
         """Return the file."""
         name = self.class_name(noun)
         generated = f"Generated{name}" if self.hand_module(noun) else name
-        body = [line for rpc in rpcs for line in self._options_type(rpc)]
+        texts = [[*self._method(rpc, call)] for rpc, call in methods]
+        body = [line for lines in self.option_types.values() for line in lines]
         body += ["", f"/** The calls of `{camel(noun)}` that are one method each. */"]
         body.append(f"export class {generated} extends {self.parent} {{")
-        methods = [[*self._method(rpc)] for rpc in rpcs]
-        body += [line for number, method in enumerate(methods) for line in ([""] if number else []) + method]
+        body += [line for number, lines in enumerate(texts) for line in ([""] if number else []) + lines]
         self.imports(self.module, self.parent.partition("<")[0])
         if "<" in self.parent:
             self.imports(self.client_module, f"type {self.client}")
         return self.file("the protos", [*body, "}"])
 
-    def _options_type(self, rpc: Rpc) -> Iterator[str]:
-        call = _call(rpc)
-        if not call.options:
-            return
-        yield ""
-        yield f"/** Options of `{client_name(rpc)}`. */"
-        yield f"export interface {call.options} {{"
-        for one in self._options(rpc):
-            yield from self.comment(one.comment, "  ")
-            yield f"  {self._name(one, call)}?: {self._type(one, call)};"
-        yield "}"
-
-    def _method(self, rpc: Rpc) -> Iterator[str]:
-        call = _call(rpc)
-        yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc)]), "  ")
+    def _method(self, rpc: Rpc, call: Call) -> Iterator[str]:
+        yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc, call)]), "  ")
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
-        arguments = [f"{self._name(one, call)}: {self._type(one, call)}" for one in self._args(rpc)]
-        arguments.append(f"options: {self._options_of(rpc)} = {{}}")
-        (result, conversion) = self._answer(rpc, "page" if is_page else "answer")
-        name = camel(rpc.verb)
+        arguments = [f"{self._argument(one, call)}: {self._argument_type(one, call)}" for one in self._args(rpc, call)]
+        must = any(one.name in call.required for one in self._options(rpc, call))
+        arguments.append(f"options: {self._options_of(rpc, call)}{'' if must else ' = {}'}")
+        (result, conversion) = self._answer(rpc, call, "page" if is_page else "answer")
+        name = camel(call.verb or rpc.verb)
         kind, promise = ("", f"Rows<{result}>") if is_page else ("async ", f"Promise<{result}>")
-        line = f"  {kind}{name}({', '.join(arguments)}): {promise} {{"
-        if len(line) <= LINE:
-            yield line
-        else:
-            yield from (f"  {kind}{name}(", *(f"    {argument}," for argument in arguments), f"  ): {promise} {{")
-        request = list(self._request(rpc.request, "", rpc, "      "))
-        yield from ("    const request = {", *request, "    };") if request else ("    const request = {};",)
+        if rpc.server_streaming:
+            kind, promise = "async *", f"AsyncGenerator<{result}>"
+        yield wrapped(f"  {kind}{name}({', '.join(arguments)}): {promise} {{")
+        request = list(self._request(rpc.request, "", rpc, call, "      "))
+        yield from (
+            ("    const request = {", *map(wrapped, request), "    };") if request else ("    const request = {};",)
+        )
         method = f"{self.stub_of_service(rpc)}.method.{method_name(rpc.name)}"
         if is_page:
             yield from self._rows(rpc, method, conversion)
+        elif rpc.server_streaming:
+            options = "options"
+            if call.has_timeout:
+                yield "    const timeoutMs = options.timeoutMs ?? this.client.options.timeoutMs;"
+                options = "{ ...options, timeoutMs }"
+            stream = f"this.client.stream({method}, request, {options}{'' if call.may_repeat else ', false'})"
+            yield f"    for await (const answer of {stream}) {{"
+            yield f"      yield {conversion};"
+            yield "    }"
         elif result == "void":
             yield f"    await this.client.call({method}, request, options);"
         else:
@@ -133,29 +356,45 @@ class _Calls(Writer):
         yield "      }),"
         yield "    );"
 
-    def _parameters(self, rpc: Rpc) -> Iterator[str]:
+    def _parameters(self, rpc: Rpc, call: Call) -> Iterator[str]:
         """Yield the comments of arguments, and of options that have no type of their own."""
-        call = _call(rpc)
-        lines = [f"@param {self._name(one, call)} {_joined(one.comment)}" for one in self._args(rpc) if one.comment]
-        if not call.options:
+        lines = [
+            f"@param {self._argument(one, call)} {_joined(one.comment)}"
+            for one in self._args(rpc, call)
+            if isinstance(one, Field) and one.comment
+        ]
+        if not self._options_name(rpc, call):
             lines += [
-                f"@param options.{self._name(one, call)} {_joined(one.comment)}"
-                for one in self._options(rpc)
+                f"@param options.{self.name(one, call)} {_joined(one.comment)}"
+                for one in self._options(rpc, call)
                 if one.comment
             ]
         if lines:
             yield from ("", *lines)
 
-    def _options_of(self, rpc: Rpc) -> str:
+    def _options_name(self, rpc: Rpc, call: Call) -> str:
+        """Return the name of the type of the options; empty: they have none of their own."""
+        inline = "; ".join(self._inline(one, call) for one in self._options(rpc, call))
+        if call.options or len(inline) <= _OPTIONS_LENGTH_MAX:
+            return call.options
+        return f"{_pascal(rpc.noun)}{_pascal(call.verb or rpc.verb)}Options"
+
+    def _options_of(self, rpc: Rpc, call: Call) -> str:
         """Return the type of the options of a call."""
-        call = _call(rpc)
-        names = {field.name for field in rpc.request.fields}
+        fields = self._options(rpc, call)
+        names = {field.name for field in self._all(rpc.request, call)}
         types = []
-        fields = "; ".join(f"{self._name(one, call)}?: {self._type(one, call)}" for one in self._options(rpc))
-        if call.options:
-            types.append(call.options)
+        if name := self._options_name(rpc, call):
+            lines = [
+                "",
+                f"/** Options of `{camel(rpc.noun)}.{camel(call.verb or rpc.verb)}`. */",
+                f"export interface {name} {{",
+            ]
+            lines += [line for field in fields for line in self.member(field, call)]
+            self.option_types.setdefault(name, [*lines, "}"])
+            types.append(name)
         elif fields:
-            types.append(f"{{ {fields} }}")
+            types.append(f"{{ {'; '.join(self._inline(one, call) for one in fields)} }}")
         if "subject_user_id" in names:
             self.imports("../context/app.js", "type ContextOptions")
             types.append("ContextOptions")
@@ -167,119 +406,131 @@ class _Calls(Writer):
             types.append("CallOptions")
         return " & ".join(types)
 
-    def _inputs(self, message: Message, call: Call) -> Iterator[Field]:
-        """Yield the fields of a request that are arguments or options."""
+    def _inline(self, field: Field, call: Call) -> str:
+        return f"{self.name(field, call)}{'' if field.name in call.required else '?'}: {self.type(field, call)}"
+
+    def _all(self, message: Message, call: Call) -> Iterator[Field]:
+        """Yield the fields of a request, and instead of messages that are flat those of these."""
         for field in message.fields:
             if field.name in call.flat:
-                yield from self._inputs(self.model.messages[field.type_name], call)
-            elif field.name not in ("request_id", "subject_user_id", "page_token", *self._node_lookup(message)):
+                yield from self._all(self.model.messages[field.type_name], call)
+            elif field.name not in call.without:
                 yield field
 
-    def _args(self, rpc: Rpc) -> list[Field]:
-        call = _call(rpc)
-        by_name = {one.name: one for one in self._inputs(rpc.request, call)}
-        return [by_name[name] for name in call.args]
+    def _inputs(self, rpc: Rpc, call: Call) -> Iterator[Field]:
+        """Yield the fields of a request that are arguments or options."""
+        left_out = {"request_id", "subject_user_id", "page_token", *self._node_lookup(rpc.request)}
+        for _, fields in call.together.values():
+            left_out |= set(fields)
+        yield from (
+            field for field in self._all(rpc.request, call) if field.name not in left_out and field.type_name != MASK
+        )
 
-    def _options(self, rpc: Rpc) -> list[Field]:
-        call = _call(rpc)
-        return [one for one in self._inputs(rpc.request, call) if one.name not in call.args]
+    def _args(self, rpc: Rpc, call: Call) -> list[Field | str]:
+        by_name = {one.name: one for one in self._inputs(rpc, call)}
+        return [name if name in call.together else by_name[name] for name in call.args]
+
+    def _argument(self, one: Field | str, call: Call) -> str:
+        return one if isinstance(one, str) else self.name(one, call)
+
+    def _argument_type(self, one: Field | str, call: Call) -> str:
+        return (
+            self._hand_type(call.together[one][0]) if isinstance(one, str) else self.type(one, call, is_argument=True)
+        )
+
+    def _options(self, rpc: Rpc, call: Call) -> list[Field]:
+        return [one for one in self._inputs(rpc, call) if one.name not in call.args]
+
+    def type(self, field: Field, spec: Input, *, is_argument: bool = False) -> str:
+        """Return the type of what callers give: a node is also named by the caller's own id."""
+        if field.name in _NODES and self._names_node(field):
+            self.imports("../names.js", "type NodeName")
+            return "NodeName"
+        return super().type(field, spec, is_argument=is_argument)
+
+    def _names_node(self, field: Field) -> bool:
+        return any(field in message.fields and self._node_lookup(message) for message in self.model.messages.values())
 
     @staticmethod
     def _node_lookup(message: Message) -> Set[str]:
         """Return the fields that look a node up, if the request takes a node by the caller's own id, too."""
-        names = {field.name for field in message.fields}
-        return {"external_id", "graph_name"} if "external_id" in names and names & {*_NODES} else set()
+        names = {field.name for field in message.fields if field.scalar}
+        is_request = message.name.endswith("Request")
+        return {"external_id", "graph_name"} if is_request and "external_id" in names and names & {*_NODES} else set()
 
-    def _request(self, message: Message, path: str, rpc: Rpc, indent: str) -> Iterator[str]:
-        call = _call(rpc)
+    def _request(self, message: Message, path: str, rpc: Rpc, call: Call, indent: str) -> Iterator[str]:
         lookup = self._node_lookup(message)
+        done: set[str] = set()
         for field in message.fields:
             name = camel(field.name)
+            if field.name in {*call.without, *lookup, *done, "page_token"}:
+                continue
+            together = next((one for one, (_, fields) in call.together.items() if field.name in fields), None)
             if field.name in call.flat:
-                yield f"{indent}{name}: {{"
                 inner = self.model.messages[field.type_name]
-                yield from self._request(inner, f"{path}{field.name}.", rpc, indent + "  ")
-                yield f"{indent}}},"
+                opening, closing = ("given({", "})") if field.name in call.sparse else ("{", "}")
+                if field.name in call.sparse:
+                    self.imports("../messages.js", "given")
+                yield f"{indent}{name}: {opening}"
+                yield from self._request(inner, f"{path}{field.name}.", rpc, call, indent + "  ")
+                yield f"{indent}{closing},"
+            elif field.type_name == MASK:
+                yield from (f"{indent}{line}" for line in self._mask(rpc, call))
             elif field.name == "request_id":
                 yield f"{indent}requestId: requestId(options),"
-            elif field.name in lookup or field.name == "page_token":
-                continue
-            elif field.name in _NODES and not lookup:
-                yield from (f"{indent}{line}" for line in self._looked_up(field, rpc))
-            else:
-                member = self._name(field, call)
-                source = member if field.name in call.args else f"options.{member}"
-                if lookup and field.name in _NODES:
+            elif together:
+                hand, fields = call.together[together]
+                done |= set(fields)
+                self.imports(f"../{hand.module}.js", hand.function)
+                yield f"{indent}...{hand.function}({together}),"
+            elif field.name in _NODES and self._is_looked_up(field, message):
+                source = self._source(field, call)
+                if lookup:
                     self.imports("../names.js", "nameFields")
-                    yield f'{indent}...({source} !== undefined && nameFields("{name}", {source})),'
-                    continue
-                value = self._converted(field, source, f"{path}{field.name}", call)
+                    named = f'nameFields("{name}", {source})'
+                    yield (
+                        f"{indent}...{named},"
+                        if field.name in call.args
+                        else f"{indent}...({source} !== undefined && {named}),"
+                    )
+                else:
+                    yield from (f"{indent}{line}" for line in self._looked_up(field, rpc, source, call))
+            else:
+                is_given = field.name in {*call.args, *call.required}
+                value = self.converted(field, self._source(field, call), f"{path}{field.name}", call, is_given=is_given)
                 yield f"{indent}{name}," if value == name else f"{indent}{name}: {value},"
 
-    def _looked_up(self, field: Field, _rpc: Rpc) -> Iterator[str]:
+    def _source(self, field: Field, call: Call) -> str:
+        member = self.name(field, call)
+        return member if field.name in call.args else f"options.{member}"
+
+    def _mask(self, rpc: Rpc, call: Call) -> Iterator[str]:
+        """Yield the mask of the fields that are given, of the message that is flat."""
+        self.imports("../messages.js", "maskOf")
+        (changed,) = (field for field in rpc.request.fields if field.name in call.flat)
+        fields = [one for one in self.model.messages[changed.type_name].fields if one.name not in call.without]
+        yield "updateMask: maskOf({"
+        yield from (f"  {one.name}: {self._source(one, call)}," for one in fields)
+        yield "}),"
+
+    def _is_looked_up(self, _field: Field, message: Message) -> bool:
+        return bool(self._node_lookup(message))
+
+    def _looked_up(self, field: Field, _rpc: Rpc, _source: str, _call: Call) -> Iterator[str]:
         raise ValueError(f"{field.name} of a request takes no external id: write the method by hand")
 
-    def _name(self, field: Field, call: Call) -> str:
-        is_parsed = field.name.endswith("_json") and field.name not in call.exact
-        return camel(field.name.removesuffix("_json") if is_parsed else field.name)
-
-    def _type(self, field: Field, call: Call) -> str:
-        if field.name in _NODES:
-            self.imports("../names.js", "type NodeName")
-            return "NodeName"
-        one = self._type_of_one(field, call)
-        if not field.is_repeated:
-            return one
-        return f"({one})[]" if " " in one else f"{one}[]"
-
-    def _type_of_one(self, field: Field, call: Call) -> str:
-        if field.type_name == TIMESTAMP:
-            return "Date | string"
-        if field.is_enum:
-            return " | ".join(f'"{name}"' for name in enum_texts(self.model.enums[field.type_name]))
-        if field.type_name:
-            inner = self.model.messages[field.type_name]
-            if any(one.type_name or one.scalar in INTS64 or one.name.endswith("_json") for one in inner.fields):
-                raise ValueError(f"{inner.full_name} of a request needs a conversion: write the method by hand")
-            kind = self.nested_type(field.type_name)
-            return kind if field.name in call.args else f"Partial<{kind}>"
-        if field.name.endswith("_json") and field.name not in call.exact:
-            return "object"
-        if field.scalar in INTS64 and field.name in call.exact:
-            return "bigint"
-        return TYPES.get(field.scalar, "number")
-
-    def _converted(self, field: Field, source: str, path: str, call: Call) -> str:
-        if field.type_name == TIMESTAMP:
-            self.imports("../times.js", "toTimestamp")
-            return f'toTimestamp({source}, "{path}")'
-        if field.is_enum:
-            self.imports("../messages.js", "choice")
-            enum = self.model.enums[field.type_name]
-            stub = self.stub(enum, at_run_time=True)
-            names = enum_texts(enum)
-            choices = ", ".join(f"{name}: {stub}.{name.upper()}" for name in names)
-            if field.is_repeated:
-                return f'{source}?.map((item) => choice("{path}", item, {{ {choices} }}))'
-            chosen = f'choice("{path}", {source}, {{ {choices} }})'
-            return chosen if field.name in call.args else f"{source} && {chosen}"
-        if field.scalar in INTS64 and field.name not in call.exact:
-            self.imports("../messages.js", "whole")
-            return f'whole("{path}", {source})'
-        if field.scalar == "string" and field.name.endswith("_json") and field.name not in call.exact:
-            self.imports("../json.js", "toObject")
-            return f'toObject({source}, "{path}")'
-        return source
-
-    def _answer(self, rpc: Rpc, source: str) -> tuple[str, str]:
+    def _answer(self, rpc: Rpc, call: Call, source: str) -> tuple[str, str]:
         """Return the type of what a method returns, and how it is made of the answer."""
         response = rpc.response
+        if call.result:
+            self.imports(f"../{call.result.module}.js", call.result.function)
+            return self._hand_type(call.result), f"{call.result.function}({source})"
         if response.full_name in self.values:
             return self.nested_type(response.full_name), f"{self.nested_function(response.full_name)}({source})"
         fields: Sequence[Field] = [field for field in response.fields if field.name != "next_page_token"]
-        if wanted := _call(rpc).answer:
-            fields = [field for field in fields if field.name == wanted]
-        if not fields:
+        if call.answer:
+            fields = [field for field in fields if field.name == call.answer]
+        if not fields or call.is_void:
             return "void", ""
         if len(fields) != 1:
             raise ValueError(
@@ -297,6 +548,8 @@ class _Calls(Writer):
         if field.is_repeated:
             is_page = source == "page"
             return (kind if is_page else f"{kind}[]"), f"{member}.map({function})"
+        if call.maybe:
+            return f"{kind} | undefined", f"{member} && {function}({member})"
         return kind, f"{function}({member}!)"
 
 
@@ -329,6 +582,10 @@ def _joined(comment: str) -> str:
     return " ".join(comment.split())
 
 
+def _pascal(name: str) -> str:
+    return camel(name)[0].upper() + camel(name)[1:]
+
+
 class _EntityCalls(_Calls):
     """The calls of a noun of the Entity Service, where the client itself looks external ids up."""
 
@@ -337,9 +594,18 @@ class _EntityCalls(_Calls):
     prefix = "entity_"
     parent, module, client, client_module = "NodeNoun", "../entity/names.js", "Client", "../client.js"
 
-    def _looked_up(self, field: Field, rpc: Rpc) -> Iterator[str]:
-        if not any(one.name == "page_token" for one in rpc.request.fields):
-            yield f"{camel(field.name)}: await this.nodeId({camel(field.name)}, options),"
+    def _names_node(self, _field: Field) -> bool:
+        return True
+
+    def _is_looked_up(self, _field: Field, _message: Message) -> bool:
+        return True
+
+    def _looked_up(self, field: Field, rpc: Rpc, source: str, call: Call) -> Iterator[str]:
+        if any(one.name == "page_token" for one in rpc.request.fields):
+            return
+        lookup = f"await this.nodeId({source}, options)"
+        is_given = field.name in call.args
+        yield f"{camel(field.name)}: {lookup if is_given else f'{source} === undefined ? undefined : {lookup}'},"
 
     def _rows(self, rpc: Rpc, method: str, conversion: str) -> Iterator[str]:
         nodes = [field.name for field in rpc.request.fields if field.name in _NODES]
@@ -352,10 +618,6 @@ class _EntityCalls(_Calls):
         yield f"      const page = await this.client.call({method}, {{ ...request, {name}: id, pageToken }}, options);"
         yield f"      return [{conversion}, page.nextPageToken];"
         yield "    });"
-
-
-def _call(rpc: Rpc) -> Call:
-    return CALLS[_key(rpc)]
 
 
 def _key(rpc: Rpc) -> str:

@@ -17,6 +17,7 @@ class Hand:
     module: str
     function: str  # from the message to the type
     imports_type: bool = False  # the type is the module's, too
+    has_app: bool = False  # of an input: it takes the client's app
     comment: str = ""
 
 
@@ -38,37 +39,49 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Input:
+    """How what callers give differs from the message that it becomes."""
+
+    name: str = ""  # else the message's
+    names: Mapping[str, str] = field(default_factory=dict)  # of fields
+    types: Mapping[str, str] = field(default_factory=dict)  # of fields, where the proto's says less
+    required: Set[str] = frozenset()  # else a field may be left out
+    without: Set[str] = frozenset()
+    exact: Set[str] = frozenset()  # JSON that stays text, and 64-bit numbers that are `bigint`
+    any_json: Set[str] = frozenset()  # JSON that need be no object
+    hands: Mapping[str, Hand] = field(default_factory=dict)  # fields: functions from what is given and its path
+    defaults: Mapping[str, str] = field(default_factory=dict)  # TypeScript of fields that are not given
+    has_app: bool = False  # `app_id` is else the client's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Input):
     """How an RPC is a method of the TypeScript client: its other fields are options."""
 
+    verb: str = ""  # else that of the proto
     args: tuple[str, ...] = ()  # fields of the request that are arguments, in their order
-    options: str = ""  # the name of the type of the options, if that is exported
+    options: str = ""  # the name of the type of the options; else it has one if there are many
     flat: Set[str] = frozenset()  # messages with the fields of which the method has them itself
-    exact: Set[str] = frozenset()  # JSON that stays text, and 64-bit numbers that are `bigint`
+    sparse: Set[str] = frozenset()  # of these, what is left out if nothing of it is given
+    together: Mapping[str, tuple[Hand, tuple[str, ...]]] = field(default_factory=dict)  # arguments for several fields
     answer: str = ""  # the field of the answer that the method returns, if there are several
+    result: Hand | None = None  # makes what the method returns
+    maybe: bool = False  # the answer may be without its value
+    is_void: bool = False  # the method returns nothing
+    may_repeat: bool = True  # a stream that failed before its first answer
+    has_timeout: bool = False  # a stream that ends as soon as a call
 
 
 # Nouns with methods that do more than a call, and the modules that have them.
 HAND_NOUNS = {
     "archives": "context/archives",
-    "artifacts": "context/artifacts",
     "blobs": "context/blobs",
-    "changes": "entity/changes",
-    "compiled-pages": "context/compiled-pages",
     "contexts": "context/contexts",
-    "definitions": "context/definitions",
-    "embeddings": "entity/embeddings",
     "graph": "entity/graph",
     "history": "context/history",
-    "knowledge-bases": "context/knowledge-bases",
-    "mappings": "context/mappings",
     "memories": "context/memories",
     "operations": "context/operations",
-    "pages": "context/pages",
-    "progress": "entity/progress",
-    "query": "context/query",
     "records": "context/records",
-    "source-tests": "context/source-tests",
     "tasks": "context/tasks",
     "tools": "context/tools",
     "uploads": "context/uploads",
@@ -93,6 +106,40 @@ BY_HAND = {
     "Task": Hand(type="Task", module="tasks", function="taskOf", imports_type=True),
 }
 
+# What callers give for a message that a module of the client converts by hand.
+HAND_INPUTS = {
+    "DefinitionRules": Hand(
+        type="DefinitionRules", module="definitions", function="definitionRules", imports_type=True
+    ),
+    "MappingRules": Hand(type="MappingRules", module="history", function="mappingRules", imports_type=True),
+    "MessageInput": Hand(type="MessageInput | string", module="contexts", function="messageOf", imports_type=True),
+    "Part": Hand(type="PartInput", module="contexts", function="partInput", imports_type=True),
+    "WindowConfig": Hand(type="WindowConfig", module="windows", function="configInput", imports_type=True),
+}
+
+# Other messages that callers give: in what they differ from the rules, and those that only modules by hand need.
+_ROLES = '("user" | "assistant" | "system" | "tool")[]'
+_KINDS = '("artifact" | "text" | "data" | "tool_call" | "tool_result" | "file")[]'
+_SECTIONS = '"goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress"'
+INPUTS = {
+    "ArtifactInput": Input(required={"parts"}),
+    "ContextInput": Input(has_app=True),
+    "DocumentInput": Input(name="NewDocument"),
+    "FacetInput": Input(name="FacetFields", required={"slug"}),
+    "MessageInput": Input(types={"role": '"user" | "assistant" | "agent" | "system" | "tool"'}),
+    "QueryOrder": Input(required={"column"}),
+    "RecallFilter": Input(types={"roles": _ROLES, "kinds": _KINDS}),
+    "RecallOptions": Input(without={"off"}),
+    "SampleNode": Input(any_json={"input_json", "output_json"}),
+    "StateEntryInput": Input(types={"section": _SECTIONS}, required={"section"}),
+    "StateEntryName": Input(types={"section": _SECTIONS}, required={"section"}),
+    "entity.EdgeInput": Input(required={"from_node_id", "to_node_id", "edge_type"}),
+    "entity.NodeInput": Input(required={"general_type_name"}),
+}
+
+# Values that callers give whole: of others, any part.
+GIVEN_WHOLE = frozenset({"ExternalId"})
+
 VALUES = {
     "AdministrativeCall": Value(),
     "Agent": Value(flat="policy"),
@@ -112,15 +159,17 @@ VALUES = {
     "ConsolidateMemoriesResponse": Value(name="Consolidation"),
     "Context": Value(),
     "ContextProvider": Value(),
+    "CreateDownloadUrlResponse": Value(name="DownloadUrl", always={"record"}),
     "CreateKeyResponse": Value(name="CreatedKey"),
     "Definition": Value(always={"rules"}),
     "Document": Value(),
     "Erasure": Value(),
     "EstimateCostResponse": Value(name="CostEstimate", always={"warm", "cold", "fold", "ahead", "sliding"}),
     "Evaluation": Value(any_json={"value_json": ("unknown", "undefined")}),
-    "ExplainPackResponse": Value(name="ExplainedPack", always={"tokens_by_zone"}),
     "ExpandResponse": Value(name="Original"),
     "ExpandedRef": Value(hands={"scope": Hand(type="string", module="query", function="expandedScopeOf")}),
+    "ExplainPackResponse": Value(name="ExplainedPack", always={"tokens_by_zone"}),
+    "ExportArchiveResponse": Value(name="ArchivePart"),
     "FoldReceipt": Value(exact={"last_seq", "prepared_last_seq"}),
     "GetCallerResponse": Value(name="Caller"),
     "GetChatHistoryResponse": Value(name="FormattedHistory", names={"formatted_json": "body"}, without={"messages"}),
@@ -132,6 +181,7 @@ VALUES = {
     "GivenMessage": Value(always={"message"}),
     "HistoryEvent": Value(),
     "Hold": Value(),
+    "ImportedArchive": Value(),
     "IssueContextKeyResponse": Value(name="ContextKey"),
     "Job": Value(),
     "KnowledgeBase": Value(),
@@ -166,6 +216,7 @@ VALUES = {
     "PlanErasureResponse": Value(name="ErasurePlan"),
     "ProviderPolicy": Value(always={"setting"}),
     "QueryContextResponse": Value(name="QueriedContext", without={"asked"}),
+    "QueryWMRecordsResponse": Value(name="QueriedRows"),
     "Reasoning": Value(exact={"data_json"}),
     "Recalled": Value(always={"by_meaning"}),
     "RecalledMemory": Value(always={"memory"}),
@@ -222,6 +273,7 @@ VALUES = {
             "output_tokens",
         }
     ),
+    "entity.AppendProgressResponse": Value(name="AppendedEnvelope"),
     "entity.BatchGetEdgesResponse": Value(name="FoundEdges"),
     "entity.BatchGetNodesResponse": Value(name="FoundNodes"),
     "entity.Edge": Value(),
@@ -229,11 +281,15 @@ VALUES = {
     "entity.Embedding": Value(),
     "entity.Envelope": Value(
         any_json={"value_json": ("unknown", "undefined"), "error_json": ("unknown", "undefined")},
-        hands={"status": Hand(type="string", module="entity/progress", function="envelopeStatusOf")},
+        hands={"status": Hand(type="string", module="progress", function="envelopeStatusOf")},
     ),
     "entity.ExportGraphResponse": Value(name="ExportPage"),
     "entity.GetNodeByNameResponse": Value(name="NamedNode", always={"node"}),
+    "entity.GetNodeIOResponse": Value(
+        name="StoredIO", any_json={"input_json": ("unknown", "undefined"), "output_json": ("unknown", "undefined")}
+    ),
     "entity.GraphCount": Value(),
+    "entity.ListChangesResponse": Value(name="ChangePage"),
     "entity.Node": Value(),
     "entity.NodeIO": Value(
         any_json={"input_json": ("unknown", "undefined"), "output_json": ("unknown", "undefined")},
@@ -245,59 +301,132 @@ VALUES = {
     "entity.WriteGraphResponse": Value(name="WrittenGraph"),
 }
 
-CALLS = {
+# What several calls have.
+_APP = {"app_id": "this.client.appId"}
+_OF_PROVIDERS = frozenset({"workspace", "memory"})
+_ASKED = _OF_PROVIDERS | {"provider_options"}
+_ASKED_NAMES = {"query_mode": "memoryMode"}
+_FORMAT = {"format": Hand(type="MessageFormat", module="history", function="formatInput", imports_type=True)}
+_TOOLS = {"tools_json": Hand(type="readonly unknown[]", module="windows", function="toolsInput")}
+_BLOB = {
+    "blob": (
+        Hand(type="BlobName", module="records", function="blobName", imports_type=True),
+        ("working_memory_id", "blob_key"),
+    )
+}
+_UPDATE = {"update": Hand(type="boolean", module="writes", function="dataUpdate")}
+_ENVELOPE = {
+    "type": Hand(
+        type="EnvelopeType | Uppercase<EnvelopeType>", module="progress", function="envelopeType", imports_type=True
+    ),
+    "status": Hand(
+        type="EnvelopeStatus | Uppercase<EnvelopeStatus>",
+        module="progress",
+        function="envelopeStatus",
+        imports_type=True,
+    ),
+}
+
+CALLS: Mapping[str, Call | tuple[Call, ...]] = {
+    "AddDocument": Call(args=("knowledge_base", "document")),
+    "AppendMessages": Call(
+        args=("messages",),
+        options="AppendOptions",
+        result=Hand(type="SentMessage[]", module="contexts", function="allSentOf", imports_type=True),
+    ),
     "ApproveDefinition": Call(args=("name", "version")),
     "ApproveMcpTool": Call(args=("server_id", "tool_name"), options="McpApproval", exact={"arguments_json"}),
+    "AssembleContext": Call(args=("node_id",), defaults=_APP),
     "CancelTask": Call(args=("task_id",)),
     "CloseContext": Call(args=("context_id",)),
     "CloseWindow": Call(args=("window_id",)),
     "CommitFold": Call(args=("window_id",)),
     "CompareSourceTests": Call(args=("test_id", "other_test_id")),
+    "CompilePages": Call(),
     "CreateCheckpoint": Call(args=("window_id",)),
+    "CreateDownloadUrl": Call(args=("blob",), together=_BLOB),
     "CreateKey": Call(args=("subject", "scopes"), options="KeyFields", flat={"key"}),
     "DeleteAgent": Call(args=("agent_id",)),
     "DeleteAgentTemplate": Call(args=("template_id",)),
+    "DeleteBlob": Call(args=("blob",), together=_BLOB),
     "DeleteContext": Call(args=("context_id",)),
     "DeleteKnowledgeBase": Call(args=("name",)),
+    "DeleteMapping": Call(args=("mapping_name",), defaults=_APP),
     "DeleteMcpServer": Call(args=("server_id",)),
+    "DeletePage": Call(),
     "DeleteSourceTest": Call(args=("test_id",)),
     "DeleteSpecialist": Call(args=("specialist_id",)),
+    "DeleteWMRecord": Call(args=("working_memory_id",), maybe=True),
     "DiscoverMcpTools": Call(args=("server_id",)),
     "Erase": Call(args=("subject",)),
     "EstimateCost": Call(args=("window_id",)),
     "Expand": Call(args=("window_id", "ref")),
     "ExplainPack": Call(args=("window_id",)),
+    "ExportArchive": Call(
+        args=("scope",),
+        hands={"scope": Hand(type="ArchiveScope", module="archives", function="scopeInput", imports_type=True)},
+        may_repeat=False,
+    ),
     "FetchEntityHistory": Call(args=("node_id",)),
+    "FetchWMManifest": Call(args=("root_node_id",), options="ManifestFilter"),
     "FetchWMRecord": Call(args=("working_memory_id",)),
+    "FetchWMRecordsByEntity": Call(args=("entity_node_id",), options="RecordFilter"),
     "Fold": Call(args=("window_id",)),
     "ForgetMemory": Call(args=("memory_id",)),
+    "ForkWindow": Call(
+        args=("window_id", "task"),
+        options="ForkOptions",
+        hands=_TOOLS,
+        result=Hand(type="Forked", module="windows", function="forkedOf", imports_type=True),
+    ),
     "GetAgent": Call(args=("agent_id",)),
     "GetAgentTemplate": Call(args=("template_id",)),
+    "GetArtifact": (
+        Call(args=("task_id", "artifact_id"), without={"ref"}),
+        Call(verb="get_at", args=("context_id", "ref"), without={"task_id", "artifact_id", "version"}),
+    ),
     "GetCaller": Call(),
+    "GetChatHistory": Call(verb="formatted", args=("node_id", "format"), hands=_FORMAT, defaults=_APP),
     "GetCompiledPage": Call(args=("page_id",)),
     "GetContext": Call(args=("context_id",)),
     "GetContextsByExternalId": Call(args=("external_id",)),
     "GetDefinition": Call(args=("name",)),
     "GetErasure": Call(args=("erasure_id",)),
+    "GetImport": Call(args=("import_id",)),
     "GetJob": Call(args=("job_id",)),
     "GetKnowledgeBase": Call(args=("name",)),
     "GetLineage": Call(args=("window_id",)),
+    "GetMapping": Call(args=("mapping_name",), defaults=_APP),
     "GetMessage": Call(args=("context_id", "message_id")),
+    "GetPage": Call(),
     "GetQueryPolicy": Call(),
     "GetRecentCalls": Call(),
     "GetSourceTest": Call(args=("test_id",)),
+    "GetState": Call(args=("window_id",)),
     "GetSubjectErasure": Call(args=("erasure_id",)),
     "GetTask": Call(args=("task_id",)),
     "GetUpload": Call(args=("upload_id",)),
     "GetUsage": Call(),
+    "GetWindow": Call(
+        args=("window_id",),
+        result=Hand(type="WindowWithForks", module="windows", function="windowWithForksOf", imports_type=True),
+    ),
+    "InsertWMRecord": Call(
+        args=("record",),
+        hands={
+            "record": Hand(type="NewRecord", module="records", function="recordInput", imports_type=True, has_app=True)
+        },
+    ),
     "IssueContextKey": Call(args=("context_id",)),
     "ListAdministrativeCalls": Call(),
     "ListAgentTemplates": Call(),
     "ListAgents": Call(),
     "ListBackgroundWork": Call(answer="work"),
+    "ListBlobs": Call(args=("entity_node_id",)),
     "ListCheckpoints": Call(args=("window_id",)),
     "ListCompiledPages": Call(),
     "ListContextProviders": Call(),
+    "ListContexts": Call(options="ContextFilter"),
     "ListDefinitions": Call(),
     "ListDocuments": Call(args=("knowledge_base",)),
     "ListHolds": Call(),
@@ -307,42 +436,122 @@ CALLS = {
     "ListMappings": Call(),
     "ListMcpServers": Call(),
     "ListMcpTools": Call(),
+    "ListMemories": Call(flat={"filter"}, options="MemoryFilter"),
     "ListMessages": Call(args=("context_id",)),
+    "ListPageVersions": Call(),
     "ListPages": Call(),
     "ListProfiles": Call(),
     "ListResources": Call(args=("entity_node_id",)),
     "ListSourceTests": Call(),
     "ListSpecialists": Call(),
+    "ListTasks": Call(args=("context_id",)),
     "ListTenants": Call(),
     "ListTools": Call(),
     "ListWMRecordActions": Call(args=("working_memory_id",)),
     "ListWindows": Call(args=("context_id",)),
     "MergeWindow": Call(args=("window_id",)),
+    "OpenWindow": Call(args=("context_id", "model"), options="WindowOptions", hands={**_FORMAT, **_TOOLS}),
+    "PatchState": Call(args=("window_id",)),
+    "Pin": Call(args=("window_id",), answer="pin_id"),
     "PlanErasure": Call(args=("subject",)),
+    "PrepareFold": Call(args=("window_id",), answer="receipt"),
     "PutAgent": Call(args=("agent_id",), options="AgentFields", flat={"agent", "policy"}),
     "PutAgentTemplate": Call(args=("template_id",), options="AgentTemplateFields", flat={"template", "policy"}),
+    "PutArtifact": Call(
+        args=("task_id", "artifact"),
+        result=Hand(type="WrittenArtifact", module="tasks", function="writtenArtifactOf", imports_type=True),
+    ),
+    "PutDefinition": Call(args=("name", "rules")),
+    "PutFacet": Call(args=("page_id", "facet"), maybe=True),
     "PutHold": Call(args=("reason",)),
     "PutKnowledgeBase": Call(args=("name",), options="KnowledgeBaseFields", flat={"knowledge_base"}),
     "PutMcpServer": Call(args=("server_id", "url"), options="McpServerFields", flat={"server"}),
+    "PutPage": Call(args=("title", "markdown"), options="PutPageOptions", flat={"page"}),
     "PutProfile": Call(args=("name", "text")),
     "PutSpecialist": Call(args=("specialist_id",), options="SpecialistFields", flat={"specialist"}),
-    "PrepareFold": Call(args=("window_id",), answer="receipt"),
+    "QueryContext": Call(args=("query",), options="QueryOptions", flat=_ASKED, sparse=_ASKED, names=_ASKED_NAMES),
+    "QueryWMRecords": Call(required={"select"}),
+    "Recall": Call(args=("context_id", "text"), flat={"options"}, without={"off"}),
+    "RecallMemories": Call(args=("query",), flat={"filter"}, answer="memories"),
+    "RecordOutcome": Call(
+        args=("window_id", "success"),
+        result=Hand(type="Outcome", module="windows", function="outcomeOf", imports_type=True),
+    ),
+    "RecordUsage": Call(args=("window_id",), options="Billed", required={"input_tokens"}),
+    "ReflectMemories": Call(args=("query",), flat={"filter"}),
+    "RegisterMapping": Call(args=("mapping_name", "rules"), defaults=_APP, answer="mapping"),
     "ReleaseHold": Call(args=("hold_id",)),
     "RemoveDocument": Call(args=("knowledge_base", "document_id")),
+    "ReportResponse": Call(
+        args=("window_id", "pack_id", "invalid"),
+        names={"pack_id": "pack"},
+        exact={"expected_last_seq"},
+        hands={"pack_id": Hand(type='Pick<Pack, "packId">', module="windows", function="packIdOf", imports_type=True)},
+        result=Hand(type="Recovered | undefined", module="windows", function="recoveredOf", imports_type=True),
+    ),
     "RestoreWMRecord": Call(args=("working_memory_id",)),
+    "RetainMemory": Call(args=("text",), options="RetainOptions", flat={"memory"}),
     "RetireDefinition": Call(args=("name",)),
     "RetractMessages": Call(args=("context_id", "message_ids")),
-    "RevokeKey": Call(args=("prefix",)),
     "RetryBackgroundWork": Call(args=("kind",), answer="retried"),
+    "RevokeKey": Call(args=("prefix",)),
     "Rollback": Call(args=("window_id", "checkpoint", "expected_last_seq"), exact={"expected_last_seq"}),
+    "RunSourceTest": (
+        Call(args=("query",), flat={"question", *_ASKED}, sparse=_ASKED, names=_ASKED_NAMES, without={"replay_of"}),
+        Call(verb="replay", args=("replay_of",), names={"replay_of": "testId"}, without={"question"}),
+    ),
+    "SearchContext": Call(args=("context_id", "query"), answer="hits"),
+    "SearchWMRecords": Call(
+        flat={"embedding"}, sparse={"embedding"}, names={"values": "embedding", "model": "embeddingModel"}
+    ),
+    "SearchWindow": Call(args=("window_id", "query"), answer="hits"),
+    "SendMessage": Call(
+        args=("message",),
+        options="SendOptions",
+        hands={
+            "recall": Hand(type="RecallOptions | false", module="contexts", function="recallInput", imports_type=True)
+        },
+        result=Hand(type="SentMessage", module="contexts", function="sentOf", imports_type=True),
+    ),
     "SetLearning": Call(args=("profile",)),
     "StartJob": Call(args=("kind",)),
+    "StreamQueryContext": Call(
+        args=("query",), options="QueryOptions", flat=_ASKED, sparse=_ASKED, names=_ASKED_NAMES, has_timeout=True
+    ),
+    "SyncHistory": Call(args=("node_id",), defaults=_APP),
+    "TestDefinition": Call(args=("rules", "node_id")),
+    "TestMapping": Call(args=("rules",)),
     "UnapproveMcpTool": Call(args=("server_id", "tool_name")),
+    "Unpin": Call(args=("window_id", "pin_id"), is_void=True),
+    "UpdateContext": Call(
+        args=("context_id",), options="ContextChanges", flat={"context"}, without={"app_id", "agent_bundle_id"}
+    ),
+    "UpdateMemory": Call(
+        args=("memory_id",), options="MemoryChanges", flat={"memory"}, without={"app_id", "agent_bundle_id"}
+    ),
+    "UpdateProviderSetting": Call(
+        args=("provider_id",),
+        options="SettingOptions",
+        flat={"setting", *_OF_PROVIDERS},
+        sparse=_OF_PROVIDERS,
+        names=_ASKED_NAMES,
+        types={"reset": '("enabled" | "is_default" | "deadline_ms" | "workspace" | "memory")[]'},
+    ),
+    "UpdateWindow": Call(args=("window_id",), options="WindowChanges", hands=_TOOLS),
     "WindowStats": Call(args=("window_id",)),
+    "entity.AppendProgress": Call(
+        args=("node_id",),
+        options="NewEnvelope",
+        required={"type"},
+        any_json={"value_json", "error_json"},
+        hands=_ENVELOPE,
+    ),
     "entity.ArchiveNode": Call(args=("node_id",)),
     "entity.BatchGetEdges": Call(args=("edge_ids",)),
     "entity.BatchGetNodes": Call(args=("node_ids",)),
     "entity.ClearProgress": Call(args=("node_id",)),
+    "entity.CreateNode": Call(options="NewNode", flat={"node"}, required={"general_type_name"}, answer="node"),
+    "entity.DeleteEdge": Call(args=("edge_id",), without={"from_node_id", "to_node_id", "edge_type"}),
     "entity.DeleteEmbedding": Call(args=("node_id",)),
     "entity.DeleteNode": Call(args=("node_id",)),
     "entity.EraseOwned": Call(args=("erasure_id", "subject")),
@@ -350,12 +559,21 @@ CALLS = {
     "entity.GetNode": Call(args=("node_id",)),
     "entity.GetNodeByExternalId": Call(args=("external_id",)),
     "entity.GetNodeByName": Call(args=("name",)),
+    "entity.GetNodeIO": Call(args=("node_id",)),
     "entity.GetOwned": Call(),
+    "entity.ListChanges": Call(),
     "entity.ListEdgeTypes": Call(),
+    "entity.ListEdges": Call(args=("node_id",)),
     "entity.ListEmbeddings": Call(args=("node_id",)),
     "entity.ListGraphs": Call(),
+    "entity.ListProgress": Call(args=("node_id",), hands={"types": _ENVELOPE["type"]}),
     "entity.ResetNode": Call(args=("node_id",)),
+    "entity.SearchSimilar": Call(options="SimilarTo"),
+    "entity.SetNodeIO": Call(args=("node_id",), any_json={"input_json", "output_json"}),
     "entity.StartChanges": Call(),
+    "entity.UpdateEdgeData": Call(args=("edge_id", "data_json"), hands=_UPDATE, names={"update": "replace"}),
+    "entity.UpdateNodeData": Call(args=("node_id", "data_json"), hands=_UPDATE, names={"update": "replace"}),
     "entity.UpdateNodeStatus": Call(args=("node_id", "status")),
     "entity.UpsertEmbedding": Call(args=("node_id", "vector")),
+    "entity.WriteGraph": Call(options="NewRows"),
 }

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from model import Enum, Field, Message, Model, Rpc
-from typescript_table import BY_HAND, CALLS, PAIRS, VALUES, Hand, Value
+from typescript_table import BY_HAND, PAIRS, VALUES, Hand, Value
 
 from contextkeep.errors import ContextKeepError, error_classes
 
@@ -35,16 +35,13 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
         yield f"{_stem(proto)}.ts", _Values(model, values, proto).text(messages)
         names = ", ".join(sorted(_name(message.full_name, values[message.full_name]) for message in messages))
         exports.append(f'export type {{ {names} }} from "./{_stem(proto)}.js";')
-    for noun in sorted({rpc.noun for rpc in model.rpcs}):
-        calls = [CALLS[rpc.name] for rpc in model.rpcs if rpc.noun == noun and rpc.name in CALLS]
-        if options := ", ".join(sorted(call.options for call in calls if call.options)):
-            exports.append(f'export type {{ {options} }} from "./nouns/{noun.replace("_", "-")}.js";')
+    exports.append('export type * from "./options.js";')
     yield "index.ts", "\n".join(["// All values; made from the protos by `make proto`.", "", *sorted(exports), ""])
 
 
 def reached(model: Model) -> Mapping[str, Value]:
     """Return the values of the table, and those of the messages that are in them, by the full names of messages."""
-    by_name = {_short(full_name): full_name for full_name in model.messages}
+    by_name = {short(full_name): full_name for full_name in model.messages}
     values: dict[str, Value] = {}
     open_names = [(by_name[name], value) for name, value in VALUES.items()]
     while open_names:
@@ -58,7 +55,7 @@ def reached(model: Model) -> Mapping[str, Value]:
             fields = [field for field in fields if field is not flat] + list(model.messages[flat.type_name].fields)
         for field in fields:
             inner = field.map_of[1] if field.map_of else field
-            inner_name = _short(inner.type_name)
+            inner_name = short(inner.type_name)
             if (
                 inner.type_name in model.messages
                 and field.name not in {*value.without, *value.hands}
@@ -99,9 +96,7 @@ class Writer:
             bare = {name: name.removeprefix("type ") for name in names}
             ordered = [bare[name] if are_types else name for name in sorted(names, key=lambda name: bare[name])]
             line = f'import {"type " if are_types else ""}{{ {", ".join(ordered)} }} from "{self._from(module)}";'
-            head.append(
-                line if len(line) <= LINE else line.replace("{ ", "{\n  ").replace(", ", ",\n  ").replace(" }", ",\n}")
-            )
+            head.append(wrapped(line))
         return "\n".join([*head, *body, ""])
 
     def _from(self, module: str) -> str:
@@ -112,7 +107,7 @@ class Writer:
 
     def nested_type(self, full_name: str) -> str:
         """Return the type of a value, and import it."""
-        if hand := BY_HAND.get(_short(full_name)):
+        if hand := BY_HAND.get(short(full_name)):
             return self._hand_type(hand)
         name = _name(full_name, self.values[full_name])
         self._import_value(full_name, f"type {name}")
@@ -120,7 +115,7 @@ class Writer:
 
     def nested_function(self, full_name: str) -> str:
         """Return the function that makes a value of its message, and import it."""
-        if hand := BY_HAND.get(_short(full_name)):
+        if hand := BY_HAND.get(short(full_name)):
             self.imports(f"../{hand.module}.js", hand.function)
             return hand.function
         function = _function(_name(full_name, self.values[full_name]))
@@ -133,9 +128,13 @@ class Writer:
             self.imports(f"./{_stem(proto)}.js", name)
 
     def _hand_type(self, hand: Hand) -> str:
-        module = hand.module if hand.imports_type else "json" if hand.type == "JsonObject" else ""
-        if module:
-            self.imports(f"../{module}.js", f"type {hand.type}")
+        if hand.imports_type:
+            self.imports(
+                f"../{hand.module}.js",
+                *(f"type {name}" for name in sorted({*re.findall(r"\b[A-Z]\w+", hand.type)} - {"Pick", "Uppercase"})),
+            )
+        elif hand.type == "JsonObject":
+            self.imports("../json.js", "type JsonObject")
         return hand.type
 
     def _hand_call(self, hand: Hand) -> str:
@@ -258,7 +257,7 @@ class _Values(Writer):
             return self._hand_type(hand)
         if field.map_of:
             return f"Record<string, {self._type(field.map_of[1], value)}>"
-        if field.is_repeated and (pair := PAIRS.get(_short(field.type_name))):
+        if field.is_repeated and (pair := PAIRS.get(short(field.type_name))):
             number = next(one for one in self.model.messages[field.type_name].fields if one.name == pair[1])
             return f"Record<string, {self._type(number, value)}>"
         one = self._type_of_one(field, value)
@@ -294,7 +293,7 @@ class _Values(Writer):
             return f"Object.fromEntries(Object.entries({source}).map(([key, item]) => [key, {item}]))"
         if not field.is_repeated:
             return self._expression_of_one(field, value, source)
-        if pair := PAIRS.get(_short(field.type_name)):
+        if pair := PAIRS.get(short(field.type_name)):
             by_name = {one.name: one for one in self.model.messages[field.type_name].fields}
             (key, number) = (self._expression_of_one(by_name[name], value, f"item.{camel(name)}") for name in pair)
             return f"Object.fromEntries({source}.map((item) => [{key}, {number}]))"
@@ -344,13 +343,39 @@ def _function(name: str) -> str:
     return re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]", lambda found: found[0].lower(), name) + "Of"
 
 
-def _short(full_name: str) -> str:
+def short(full_name: str) -> str:
     """Return the name of a message in the table: those of the Entity Service begin with "entity."."""
     return full_name.removeprefix("contextkeep.").replace(".v1.", ".").removeprefix("context.")
 
 
 def _stem(proto: str) -> str:
     return Path(proto).stem.replace("_", "-")
+
+
+def wrapped(line: str) -> str:
+    """Return a line that may be too long with each of its outermost items on a line of its own."""
+    if len(line) <= LINE:
+        return line
+    brackets = {"(": ")", "{": "}", "[": "]"}
+    start = next((place for place, character in enumerate(line) if character in brackets), None)
+    if start is None:
+        return line
+    items, depth, end = [""], 0, ","
+    for place in range(start, len(line)):
+        character = line[place]
+        depth += (character in brackets) - (character in brackets.values())
+        if depth == 0:
+            break
+        if depth == 1 and character in ",;":
+            items.append("")
+            end = character
+        elif place > start:
+            items[-1] += character
+    if len(items) == 1:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    inner = "".join(f"\n{wrapped(f'{indent}  {item.strip()}{end}')}" for item in items if item.strip())
+    return f"{line[: start + 1].rstrip()}{inner}\n{indent}{line[place:].lstrip()}"
 
 
 def method_name(rpc: str) -> str:

@@ -60,15 +60,15 @@ export interface DefinitionRules {
  *
  * @throws InvalidArgument It has no such field, or a value of another type.
  */
-export function definitionRules(rules: DefinitionRules): pb.DefinitionRules {
+export function definitionRules(rules: DefinitionRules, path: string): pb.DefinitionRules {
   const facets = (rules.facets ?? []).map((facet, place) => ({
     ...facet,
-    kind: choice(`rules.facets[${place}].kind`, facet.kind, FACET_KINDS),
+    kind: choice(`${path}.facets[${place}].kind`, facet.kind, FACET_KINDS),
   }));
   try {
     return fromJson(pb.DefinitionRulesSchema, { ...rules, facets } as unknown as JsonValue);
   } catch (error) {
-    throw new InvalidArgument(`rules cannot be read: ${(error as Error).message}`, { field: "rules", cause: error });
+    throw new InvalidArgument(`${path} cannot be read: ${(error as Error).message}`, { field: path, cause: error });
   }
 }
 

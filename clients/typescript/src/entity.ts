@@ -3,17 +3,14 @@
 import { EntityNouns } from "./_gen/entity-nouns.js";
 import type { ClientOptions } from "./client.js";
 
-export type { Change, ChangePage } from "./entity/changes.js";
 export type {
   AppendedMessage,
   Direction,
-  EdgeInput,
-  MessageInput,
-  NodeInput,
+  MessageInput as NewMessage,
   SearchOptions,
   TraverseOptions,
 } from "./entity/graph.js";
-export type { EnvelopeStatus, EnvelopeType } from "./entity/progress.js";
+export type { EnvelopeStatus, EnvelopeType } from "./progress.js";
 export type { VersionOptions, WriteOptions } from "./writes.js";
 
 export class EntityClient extends EntityNouns {

@@ -1,14 +1,13 @@
 /** Chat history: messages, their provenance, and the mappings that make them of nodes. */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type JsonValue, fromJson, toJson as messageToJson } from "@bufbuild/protobuf";
 
 import type { ChatMessage, Reasoning } from "./_gen/message.js";
 import * as pb from "./gen/contextkeep/context/v1/chat_history_pb.js";
 import type * as message_pb from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
-import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
-import { toTimestamp } from "./times.js";
+import { type JsonObject, parseJson, parseObject } from "./json.js";
+import { choice } from "./messages.js";
 
 export const FORMATS = {
   openai: pb.MessageFormat.OPENAI,
@@ -19,6 +18,11 @@ export const FORMATS = {
 
 /** Whose messages: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent. */
 export type MessageFormat = keyof typeof FORMATS;
+
+/** Return the number of a format. */
+export function formatInput(format: MessageFormat, path: string): pb.MessageFormat {
+  return choice(path, format, FORMATS);
+}
 
 /** One piece of a message; `kind` says which field it has. */
 export interface Part {
@@ -85,45 +89,16 @@ export interface MappingRules {
   ordering?: "timestamp_asc" | "timestamp_desc";
 }
 
-/** A mapping to register. */
-export interface MappingInput {
-  mappingName: string;
-  rules: MappingRules;
-  /** Else the client's. */
-  appId?: string;
-  /** A number that grows with the rules: a higher one replaces, a lower one changes nothing. */
-  rulesVersion?: number;
-  /** Replace other rules of that name. */
-  replace?: boolean;
-}
-
-/** A node to try rules on. It need not exist. */
-export interface SampleNode {
-  data?: object;
-  type?: string;
-  generalType?: string;
-  id?: string;
-  externalId?: string;
-  name?: string;
-  status?: string;
-  io?: { input?: unknown; output?: unknown };
-  createdAt?: Date | string;
-  modifiedAt?: Date | string;
-  edgeType?: string;
-  depth?: number;
-  edgeData?: object;
-}
-
 /**
  * Return the message of a mapping's rules; the names may also be those of the proto, as in a file that is shared with Python.
  *
  * @throws InvalidArgument A rule has no such field, or a value of another type.
  */
-export function mappingRules(rules: MappingRules): pb.MappingRules {
+export function mappingRules(rules: MappingRules, path: string): pb.MappingRules {
   try {
     return fromJson(pb.MappingRulesSchema, rules as unknown as JsonValue);
   } catch (error) {
-    throw new InvalidArgument(`rules cannot be read: ${(error as Error).message}`, { field: "rules", cause: error });
+    throw new InvalidArgument(`${path} cannot be read: ${(error as Error).message}`, { field: path, cause: error });
   }
 }
 
@@ -158,17 +133,4 @@ export function partOf(part: message_pb.Part): Part {
     default:
       return { kind: "unknown", ...about };
   }
-}
-
-export function sampleNode(node: SampleNode, field: string): MessageInitShape<typeof pb.SampleNodeSchema> {
-  const { data, edgeData, io, createdAt, modifiedAt, ...fields } = node;
-  return {
-    ...fields,
-    dataJson: toObject(data, `${field}.data_json`),
-    edgeDataJson: toObject(edgeData, `${field}.edge_data_json`),
-    inputJson: io?.input === undefined ? "" : toJson(io.input, `${field}.input_json`),
-    outputJson: io?.output === undefined ? "" : toJson(io.output, `${field}.output_json`),
-    createdAt: toTimestamp(createdAt, `${field}.created_at`),
-    modifiedAt: toTimestamp(modifiedAt, `${field}.modified_at`),
-  };
 }

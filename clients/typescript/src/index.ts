@@ -3,39 +3,8 @@
 export type * from "./_gen/index.js";
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
-export type {
-  ArchivePart,
-  ArchiveScope,
-  ContextClientOptions,
-  ContextFilter,
-  ContextOptions,
-  HistoryOptions,
-  ImportedArchive,
-  MemoryFields,
-  MemoryFilter,
-  NewDocument,
-  NewUpload,
-  PageName,
-  PutPageOptions,
-  QueryOptions,
-  ReadOptions,
-  RecordFilter,
-  RetainOptions,
-  SendOptions,
-  TaskOptions,
-  UploadOptions,
-  UploadSource,
-  WindowOptions,
-} from "./context.js";
-export type {
-  ContextChanges,
-  ContextInput,
-  MessageInput,
-  PartInput,
-  RecallFilter,
-  RecallOptions,
-  SentMessage,
-} from "./contexts.js";
+export type * from "./context.js";
+export type { PartInput, SentMessage } from "./contexts.js";
 export type { DefinitionRules, FacetKind, FacetRules, FacetWalk } from "./definitions.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
@@ -45,26 +14,22 @@ export * from "./gen/errors.js";
 export type { ExportOptions, ImportOptions, ImportedGraph } from "./graphs.js";
 export type {
   ChatHistory,
-  MappingInput,
   MappingRules,
   MessageFormat,
   MessageRule,
   Part,
-  SampleNode,
 } from "./history.js";
 export { newId } from "./ids.js";
 export { parseJson, toJson } from "./json.js";
 export type { JsonObject } from "./json.js";
-export type { DocumentState } from "./context/knowledge-bases.js";
 export { MappingRegistry } from "./mappings.js";
-export type { MemoryKind } from "./memories.js";
 export { MemoryType } from "./records.js";
-export type { BlobName, InlineContent, RecordFields } from "./records.js";
+export type { BlobName, InlineContent, NewRecord, RecordFields } from "./records.js";
 export type { ProviderSetting } from "./query.js";
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
-export type { ArtifactInput, StatusInput, Task, TaskState } from "./tasks.js";
+export type { StatusInput, Task, TaskState, WrittenArtifact } from "./tasks.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
-export type { Billed, Forked, Outcome, Recovered, StateEntryInput } from "./windows.js";
+export type { Forked, Outcome, Recovered, WindowWithForks } from "./windows.js";

@@ -3,10 +3,16 @@
 import type { Mapping } from "./_gen/chat-history.js";
 import type { CallOptions } from "./client.js";
 import type { ContextClient } from "./context.js";
-import type { MappingInput, MappingRules } from "./history.js";
+import type { MappingRules } from "./history.js";
+
+/** How a mapping is registered; see `mappings.register`. */
+interface Registration {
+  rulesVersion?: number;
+  replace?: boolean;
+}
 
 export class MappingRegistry {
-  private readonly mappings = new Map<string, MappingInput>();
+  private readonly mappings = new Map<string, [MappingRules, Registration]>();
 
   /**
    * Remember rules under a name; those that the name had are forgotten. Nothing is sent.
@@ -16,9 +22,9 @@ export class MappingRegistry {
   register(
     mappingName: string,
     rules: MappingRules,
-    options: Pick<MappingInput, "rulesVersion" | "replace"> = {},
+    options: Registration = {},
   ): this {
-    this.mappings.set(mappingName, { mappingName, rules, ...options });
+    this.mappings.set(mappingName, [rules, options]);
     return this;
   }
 
@@ -30,8 +36,8 @@ export class MappingRegistry {
    */
   async apply(client: ContextClient, options: { appId?: string } & CallOptions = {}): Promise<Mapping[]> {
     const registered: Mapping[] = [];
-    for (const mapping of this.mappings.values()) {
-      registered.push(await client.mappings.register({ ...options, ...mapping }));
+    for (const [mappingName, [rules, registration]] of this.mappings) {
+      registered.push(await client.mappings.register(mappingName, rules, { ...options, ...registration }));
     }
     return registered;
   }

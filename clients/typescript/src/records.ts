@@ -56,13 +56,26 @@ export interface InlineContent {
 /** Names a blob: a record's id, a blob key, or anything that has one of them, such as a record. */
 export type BlobName = string | { workingMemoryId: string } | { blobKey: string };
 
-export function recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {
+/** A record to write, with inline content or none. */
+export interface NewRecord extends RecordFields, InlineContent {
+  /** A UUID; else the server makes one. */
+  workingMemoryId?: string;
+  name: string;
+  memoryType: string;
+}
+
+/** Return the message of what is said of a record; of a new one without an app it is in `appId`. */
+export function recordInput(
+  record: RecordFields & InlineContent & { workingMemoryId?: string },
+  path: string,
+  appId?: string,
+): pb.WMRecordInput {
   const { content, contentJson, contentText } = record;
   if (content !== undefined && contentJson) {
-    throw new InvalidArgument("give content or contentJson, not both", { field: "record.content_json" });
+    throw new InvalidArgument("give content or contentJson, not both", { field: `${path}.content_json` });
   }
   if (contentText && (content !== undefined || contentJson)) {
-    throw new InvalidArgument("give contentText or JSON, not both", { field: "record.content_text" });
+    throw new InvalidArgument("give contentText or JSON, not both", { field: `${path}.content_text` });
   }
   return create(pb.WMRecordInputSchema, {
     workingMemoryId: record.workingMemoryId,
@@ -74,14 +87,14 @@ export function recordInput(record: RecordFields & InlineContent & { workingMemo
     description: record.description,
     reasoning: record.reasoning,
     contentType: record.contentType,
-    metadataJson: toObject(record.metadata, "record.metadata_json"),
-    contentJson: content === undefined ? contentJson : toJson(content, "record.content_json"),
+    metadataJson: toObject(record.metadata, `${path}.metadata_json`),
+    contentJson: content === undefined ? contentJson : toJson(content, `${path}.content_json`),
     contentText,
     tags: record.tags,
     graphName: record.graphName,
     agentBundleId: record.agentBundleId,
-    appId: record.appId,
-    expiresAt: toTimestamp(record.expiresAt, "record.expires_at"),
+    appId: record.appId ?? appId,
+    expiresAt: toTimestamp(record.expiresAt, `${path}.expires_at`),
     embedding: record.embedding && { values: record.embedding, model: record.embeddingModel },
   });
 }

@@ -3,10 +3,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./_gen/message.js";
-import { type MessageInput, type PartInput, messageInput, partInput } from "./contexts.js";
+import { type Artifact, artifactOf } from "./_gen/contexts.js";
+import { type MessageInput, messageOf } from "./contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
-import { type JsonObject, parseObject, toObject } from "./json.js";
+import { type JsonObject, parseObject } from "./json.js";
 import { choice, enumText } from "./messages.js";
 import { timeText } from "./times.js";
 
@@ -46,20 +47,6 @@ export interface Task {
   imported?: Imported;
 }
 
-/** A new version of an artifact, or a chunk of one. */
-export interface ArtifactInput {
-  /** 1 to 100 of one call, up to 1,000 of a version. */
-  parts: PartInput[];
-  /** Up to 200 characters, unique in its task; else the server makes one. */
-  artifactId?: string;
-  /** Up to 200 characters; of a chunk it stays as it was said first, as the next two. */
-  name?: string;
-  /** Up to 1,000 characters. */
-  description?: string;
-  /** Up to 64 KiB of JSON. */
-  metadata?: object;
-}
-
 /** A status as it is said. */
 export interface StatusInput {
   /** Nothing goes back to "submitted". */
@@ -79,24 +66,12 @@ export function taskStatus(
   }
   const said: MessageInput | undefined =
     typeof statusMessage === "string" ? { content: statusMessage, role: "assistant" } : statusMessage;
-  return { state: taskState(state, `${field}.state`), message: said && messageInput(said, `${field}.message`) };
+  return { state: taskState(state, `${field}.state`), message: said && messageOf(said, `${field}.message`) };
 }
 
 /** Return the number of a state. */
 export function taskState(state: TaskState, field: string): pb.TaskState {
   return choice(field, state, STATES);
-}
-
-/** Return the message of an artifact. */
-export function artifactInput(said: ArtifactInput): MessageInitShape<typeof pb.ArtifactInputSchema> {
-  const { artifactId, name, description, parts } = said;
-  return {
-    artifactId,
-    name,
-    description,
-    parts: parts.map((part, place) => partInput(part, `artifact.parts[${place}]`)),
-    metadataJson: toObject(said.metadata, "artifact.metadata_json"),
-  };
 }
 
 /** Return a task of an answer. */
@@ -116,4 +91,11 @@ export function taskOf(message: pb.Task): Task {
     ...(message.imported && { imported: importedOf(message.imported) }),
   };
   return status?.message ? { ...task, statusMessage: chatMessageOf(status.message) } : task;
+}
+
+/** An artifact as it was written, without its parts, and the places of those that held secrets. */
+export type WrittenArtifact = Artifact & { redactedParts: number[] };
+
+export function writtenArtifactOf({ artifact, redactedParts }: pb.PutArtifactResponse): WrittenArtifact {
+  return { ...artifactOf(artifact!), redactedParts };
 }

@@ -7,16 +7,20 @@ import {
   type RolledBack,
   type Window,
   type WindowConfig,
+  type WindowFork,
   packOf,
   rolledBackOf,
+  windowForkOf,
   windowOf,
 } from "./_gen/context-windows.js";
 import type { ContextKey } from "./_gen/contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/context_windows_pb.js";
 import { FORMATS } from "./history.js";
-import { type JsonObject, parseObject } from "./json.js";
+import { type JsonObject, parseObject, toJson } from "./json.js";
 import { whole } from "./messages.js";
 import { timeText } from "./times.js";
+
+export type { Pack, WindowConfig };
 
 /** A window of its own for a part of the work. */
 export interface Forked {
@@ -42,35 +46,27 @@ export interface Recovered {
   rolledBack?: RolledBack;
 }
 
-/** What a vendor billed for a call of the model. */
-export interface Billed {
-  /** Of all of the prompt: of Anthropic's answers the sum of what was read from its cache, written to it, and neither. */
-  inputTokens: number;
-  /** Of them, what was read from a cache of the prompt. */
-  cachedTokens?: number;
-  /** And what was written to one. */
-  cacheWriteTokens?: number;
-  outputTokens?: number;
-  /** `tokens` of the pack that was sent; without them the bill is kept, and nothing is learned of it. */
-  packTokens?: number;
-  /** And its `epoch`; else that which the window has now. */
-  epoch?: number;
-}
-
-/** What holds in the state of a window's work; to remove it, its section and key are enough. */
-export interface StateEntryInput {
-  section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
-  /** What it is of, and what takes its place later; of "goal" and "progress" there is one, without a key. */
-  key?: string;
-  /** One line; of a value it may be missing; of an entry to be removed that has no key, its text. */
-  text?: string;
-  /** Of a value, what it is; of a sub-goal "open", which is the default, "done" or "dropped". */
-  value?: string;
-}
-
 /** Return the message of how a window folds. */
-export function configInput(said: WindowConfig) {
-  return { ...said, maxTotalTokens: whole("config.max_total_tokens", said.maxTotalTokens) };
+export function configInput(config: WindowConfig, path: string) {
+  return { ...config, maxTotalTokens: whole(`${path}.max_total_tokens`, config.maxTotalTokens) };
+}
+
+/** Return the JSON text of tools; empty: there are none. */
+export function toolsInput(tools: readonly unknown[], path: string): string {
+  return tools.length ? toJson(tools, path) : "";
+}
+
+export function packIdOf(pack: Pick<Pack, "packId">, _path: string): string {
+  return pack.packId;
+}
+
+/** A window, and what was forked from it. */
+export interface WindowWithForks extends Window {
+  forks: WindowFork[];
+}
+
+export function windowWithForksOf({ window, forks }: pb.GetWindowResponse): WindowWithForks {
+  return { ...windowOf(window!), forks: forks.map(windowForkOf) };
 }
 
 /** Return a pack; `since` is the pack whose first bytes the message leaves out. */
@@ -101,8 +97,10 @@ export function outcomeOf(message: pb.RecordOutcomeResponse): Outcome {
   return memoryId ? { stepFrom, stepTo, memoryId } : { stepFrom, stepTo };
 }
 
-export function recoveredOf(message: pb.ReportResponseResponse): Recovered {
-  const pack = packOf(message.pack!);
+/** Return what to try again with; undefined: the response was valid. */
+export function recoveredOf(message: pb.ReportResponseResponse): Recovered | undefined {
+  if (!message.pack) return undefined;
+  const pack = packOf(message.pack);
   const { receipt, leftOutMessageIds, leftOutMessageCount } = message;
   if (!receipt) return { pack };
   return { pack, rolledBack: rolledBackOf(create(pb.RollbackResponseSchema, { receipt, leftOutMessageIds, leftOutMessageCount })) };

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { CallOptions } from "./client.js";
+import { DataUpdate } from "./gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { whole } from "./messages.js";
 
 /** A write: the same id again answers as the first time and writes nothing. Else each call has an id of its own. */
@@ -22,4 +23,9 @@ export function requestId(options: WriteOptions): string {
 
 export function expectedVersion(options: VersionOptions): bigint | undefined {
   return whole("expected_version", options.expectedVersion);
+}
+
+/** Return how data are updated: replaced, or by a JSON merge patch. */
+export function dataUpdate(replace: boolean, _path: string): DataUpdate {
+  return replace ? DataUpdate.REPLACE : DataUpdate.MERGE_PATCH;
 }

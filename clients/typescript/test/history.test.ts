@@ -92,7 +92,7 @@ test("an app registers its mappings when it starts, and reads histories through 
     ]);
     assert.deepEqual((await client.mappings.get("typed")).rules.roleMapping, { Ask: "user" });
     assert.deepEqual((await client.mappings.list({ appId })).map((mapping) => mapping.mappingName).slice(0, 2), ["long", "typed"]);
-    await assert.rejects(client.mappings.register({ mappingName: "long", rules: { roleField: "role", contentField: "text" } }), MappingExists);
+    await assert.rejects(client.mappings.register("long", { roleField: "role", contentField: "text" }), MappingExists);
     assert.equal((await client.mappings.delete("long")).mappingName, "long");
     await assert.rejects(client.history.get(id, { mappingName: "long" }), MappingNotFound);
   });
@@ -104,11 +104,11 @@ test("an app registers its mappings when it starts, and reads histories through 
 
 test("a rule that does not compile is refused with its place, and so is one that is none", async () => {
   await assert.rejects(
-    context.mappings.register({ mappingName: "bad", rules: { filter: "entity.data.x ==", roleField: "role", contentField: "text" } }),
+    context.mappings.register("bad", { filter: "entity.data.x ==", roleField: "role", contentField: "text" }),
     (error) => error instanceof InvalidArgument && error.metadata.rule === "rules.filter" && error.metadata.line === "1",
   );
   await assert.rejects(
-    context.mappings.register({ mappingName: "bad", rules: { fliter: "true" } as never }),
+    context.mappings.register("bad", { fliter: "true" } as never),
     (error) => error instanceof InvalidArgument && /fliter/.test(error.message),
   );
 });
@@ -116,7 +116,7 @@ test("a rule that does not compile is refused with its place, and so is one that
 test("rules are also taken with the names of the proto", async () => {
   const rules = { edge_types: ["Contains"], role_field: "role", content_field: "content" } as never;
 
-  const { rules: registered } = await context.mappings.register({ mappingName: "snake", appId: newId(), rules });
+  const { rules: registered } = await context.mappings.register("snake", rules, { appId: newId() });
 
   assert.deepEqual(registered.edgeTypes, ["Contains"]);
   assert.deepEqual([registered.roleField, registered.contentField], ["role", "content"]);

@@ -120,13 +120,13 @@ test("a record is archived, restored and purged, and its log tells", async () =>
 
 test("the same request id writes once, and with other content it is refused", async () => {
   const entityNodeId = newId();
-  const record = { entityNodeId, name: "a", memoryType: "file", requestId: randomUUID() };
+  const [record, write] = [{ entityNodeId, name: "a", memoryType: "file" }, { requestId: randomUUID() }];
 
-  const [first, second] = [await context.records.insert(record), await context.records.insert(record)];
+  const [first, second] = [await context.records.insert(record, write), await context.records.insert(record, write)];
 
   assert.equal(first.workingMemoryId, second.workingMemoryId);
   assert.equal((await context.records.listByEntity(entityNodeId)).length, 1);
-  await assert.rejects(context.records.insert({ ...record, name: "b" }), RequestIdReused);
+  await assert.rejects(context.records.insert({ ...record, name: "b" }, write), RequestIdReused);
 });
 
 test("a question about records is answered without SQL", async () => {

@@ -21,7 +21,7 @@ test("an archive is taken out, and what is there already is not written twice", 
   assert.deepEqual((done.manifest["scope"] as object), { kind: "context", id: contextId });
 
   const dry = await context.archives.importArchive(() => [archive], { dryRun: true });
-  assert.deepEqual([dry.dryRun, dry.importId, dry.state], [true, "", "DONE"]);
+  assert.deepEqual([dry.dryRun, dry.importId, dry.state], [true, "", "done"]);
   await assert.rejects(context.archives.importArchive(() => [archive.subarray(1)]), ArchiveRefused);
   await assert.rejects(context.archives.getImport(newId()), ImportNotFound);
   await assert.rejects(context.archives.export({ contextId: newId() }).next(), ContextNotFound);

@@ -10,6 +10,7 @@ import {
   InvalidArgument,
   LogMoved,
   PinNotFound,
+  type StateEntryInput,
   TokensSpent,
   WindowClosed,
   WindowNotFound,
@@ -149,7 +150,7 @@ test("what stands in front of all is changed, and texts are pinned behind it", a
 
   const changed = await context.windows.update(windowId, { goal: "Find it.", tools: [] });
   assert.deepEqual([changed.systemPrompt, changed.goal, changed.tools, changed.epoch], ["Be brief.", "Find it.", [], 1]);
-  const pinId = await context.windows.pin(windowId, "In French.");
+  const pinId = await context.windows.pin(windowId, { text: "In French." });
   await context.windows.pin(windowId, { ref: "m1" });
   const pins = await context.windows.getState(windowId, { sections: ["pin"] });
   assert.deepEqual(pins.map(({ text, ref, source }) => [text, ref, source]), [["In French.", "", "caller"], ["Hello", "m1", "caller"]]);
@@ -190,10 +191,10 @@ test("callers say what holds", async () => {
   const { contextId } = await context.contexts.send("The staging port is 8443.");
   const { windowId } = await context.windows.open(contextId, "gpt-5");
 
-  const set = [{ section: "value", key: "staging port", value: "9001" }, { section: "sub_goal", key: "1", text: "Look." }] as const;
+  const set: StateEntryInput[] = [{ section: "value", key: "staging port", value: "9001" }, { section: "sub_goal", key: "1", text: "Look." }];
   assert.equal(await context.windows.patchState(windowId, { set }), 2);
   assert.match((await context.windows.pack(windowId)).messagesJson, /staging port: 9001/);
-  assert.equal(await context.windows.patchState(windowId, { remove: [set[0]] }), 1);
+  assert.equal(await context.windows.patchState(windowId, { remove: [set[0]!] }), 1);
   const entries = await context.windows.getState(windowId);
   assert.deepEqual(entries.map(({ section, value, source }) => [section, value, source]), [["sub_goal", "open", "caller"]]);
 });

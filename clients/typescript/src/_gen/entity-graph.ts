@@ -1,9 +1,9 @@
 // Made from contextkeep/entity/v1/entity_graph.proto by `make proto`.
 
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
-import { envelopeStatusOf } from "../entity/progress.js";
 import { type JsonObject, parseJson, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
+import { envelopeStatusOf } from "../progress.js";
 import { timeText } from "../times.js";
 import { create } from "@bufbuild/protobuf";
 
@@ -172,6 +172,23 @@ export function ownedNodesOf(message: pb.Owned): OwnedNodes {
   };
 }
 
+/** The input and the output of a node. */
+export interface StoredIO {
+  /** As `Node.data_json`: equal to what was set, not the same text. Empty: it was never set, or the node was reset. */
+  input: unknown;
+  output: unknown;
+  /** The time of the last SetNodeIO, or of the graph.resetNode that cleared the output. Absent: there was none. */
+  modifiedAt: string;
+}
+
+export function storedIOOf(message: pb.GetNodeIOResponse): StoredIO {
+  return {
+    input: message.inputJson ? parseJson(message.inputJson) : undefined,
+    output: message.outputJson ? parseJson(message.outputJson) : undefined,
+    modifiedAt: timeText(message.modifiedAt),
+  };
+}
+
 /** One entry of a timeline; never changed. */
 export interface Envelope {
   /** The node; in the list of a caller, the node that was called. */
@@ -206,6 +223,18 @@ export function envelopeOf(message: pb.Envelope): Envelope {
     error: message.errorJson ? parseJson(message.errorJson) : undefined,
     createdAt: timeText(message.createdAt),
     createdBy: message.createdBy,
+  };
+}
+
+export interface AppendedEnvelope {
+  seq: number;
+  createdAt: string;
+}
+
+export function appendedEnvelopeOf(message: pb.AppendProgressResponse): AppendedEnvelope {
+  return {
+    seq: Number(message.seq),
+    createdAt: timeText(message.createdAt),
   };
 }
 
@@ -381,5 +410,53 @@ export function reachedByOf(message: pb.ReachedBy): ReachedBy {
     edgeType: message.edgeType,
     nodeId: message.nodeId,
     data: parseObject(message.dataJson),
+  };
+}
+
+export interface ChangePage {
+  changes: Change[];
+  /** Where to go on, now or later; never empty. It is kept once what was listed is dealt with. */
+  nextPlace: string;
+  /** There is more already. */
+  hasMore: boolean;
+}
+
+export function changePageOf(message: pb.ListChangesResponse): ChangePage {
+  return {
+    changes: message.changes.map(changeOf),
+    nextPlace: message.nextPlace,
+    hasMore: message.hasMore,
+  };
+}
+
+/** What became of a node or an edge. */
+export interface Change {
+  kind: "changed" | "removed" | "unknown";
+  /** Either a node or an edge. */
+  nodeId: string;
+  edgeId: string;
+  graphName: string;
+  /** Of a node. */
+  generalTypeName: string;
+  specificTypeName: string;
+  /** Of an edge. */
+  edgeType: string;
+  fromNodeId: string;
+  toNodeId: string;
+  changedAt: string;
+}
+
+export function changeOf(message: pb.Change): Change {
+  return {
+    kind: enumText(pb.ChangeKind, message.kind),
+    nodeId: message.nodeId,
+    edgeId: message.edgeId,
+    graphName: message.graphName,
+    generalTypeName: message.generalTypeName,
+    specificTypeName: message.specificTypeName,
+    edgeType: message.edgeType,
+    fromNodeId: message.fromNodeId,
+    toNodeId: message.toNodeId,
+    changedAt: timeText(message.changedAt),
   };
 }

@@ -1,11 +1,11 @@
 // Made from the protos by `make proto`.
 
 import { Client } from "../client.js";
-import { Changes } from "../entity/changes.js";
-import { Embeddings } from "../entity/embeddings.js";
+import { Changes } from "./nouns/changes.js";
+import { Embeddings } from "./nouns/embeddings.js";
 import { Graph } from "../entity/graph.js";
 import { EntityOperations } from "./nouns/entity-operations.js";
-import { Progress } from "../entity/progress.js";
+import { Progress } from "./nouns/progress.js";
 
 export { Changes, Embeddings, Graph, EntityOperations, Progress };
 

@@ -1,25 +1,21 @@
 // All values; made from the protos by `make proto`.
 
+export type * from "./options.js";
 export type { AdministrativeCall, ApiKey, BackgroundWork, Caller, CreatedKey, Job, Tenant, TenantLimits, Usage } from "./administration.js";
 export type { Agent, AgentCallers, AgentTemplate, ProviderNames } from "./agents.js";
-export type { AgentFields } from "./nouns/agents.js";
-export type { AgentTemplateFields } from "./nouns/agent-templates.js";
 export type { AnsweredProvider, ComparedHit, ComparedProvider, ComparedTests, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, SourceTest, WorkspaceTarget } from "./context-query.js";
+export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, StoredIO, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
+export type { ArchivePart, ImportConflict, ImportedArchive, ImportedRows } from "./transfer.js";
 export type { Artifact, ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, SyncedHistory, TaskHistory, UnreadRecord } from "./contexts.js";
 export type { AssembledNode, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";
 export type { BedrockBase, Document, KnowledgeBase } from "./knowledge-bases.js";
-export type { BlobEntry, ManifestEntity, ManifestGroup, RecordAction, SearchHit, Upload, WMRecord } from "./working-memory.js";
+export type { BlobEntry, DownloadUrl, ManifestEntity, ManifestGroup, QueriedRows, RecordAction, SearchHit, Upload, WMRecord } from "./working-memory.js";
 export type { CacheBreakpoint, Calibrated, Checkpoint, CompressionProfile, CostEstimate, ExplainedPack, FoldReceipt, ImportanceWeights, LearnedCount, LearnedProfile, Learning, LevelStats, Merged, Original, Pack, PackCost, PackOmissions, PackPart, PackZones, RolledBack, StateChange, StateEntry, TierRatios, TokenPrices, Window, WindowConfig, WindowEvent, WindowFork, WindowHit, WindowStats, WindowUsage } from "./context-windows.js";
 export type { ChatMessage, ClaimedAuthor, Imported, Reasoning } from "./message.js";
 export type { CompileProgress, CompiledPage, Definition, Facet, FacetSource, RuleProblem, TriedDefinition } from "./definitions.js";
 export type { Consolidation, Experience, Memory, MemorySource, MergedMemories, PageSource, PageVersion, PromotedLesson, RecalledMemory, Reflection, WikiPage } from "./knowledge.js";
-export type { Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
 export type { ErasurePlan, Hold, SubjectErasure } from "./erasures.js";
-export type { KeyFields } from "./nouns/keys.js";
-export type { KnowledgeBaseFields } from "./nouns/knowledge-bases.js";
-export type { McpApproval, McpServerFields } from "./nouns/mcp-servers.js";
 export type { McpServer, McpTool } from "./mcp-servers.js";
 export type { RecentCalls, RecentMinute } from "./observing.js";
 export type { Resource, Tool } from "./tools.js";
 export type { Specialist } from "./specialists.js";
-export type { SpecialistFields } from "./nouns/specialists.js";

@@ -182,6 +182,20 @@ export function searchHitOf(message: pb.SearchHit): SearchHit {
   };
 }
 
+export interface QueriedRows {
+  /** A JSON object each: the columns under the names that they have in `select`, in that order; null where nothing is. */
+  rows: JsonObject[];
+  /** There are rows behind the limit. */
+  hasMore: boolean;
+}
+
+export function queriedRowsOf(message: pb.QueryWMRecordsResponse): QueriedRows {
+  return {
+    rows: message.rowsJson.map(parseObject),
+    hasMore: message.hasMore,
+  };
+}
+
 /** One entry of a record's log. */
 export interface RecordAction {
   kind: "created" | "updated" | "archived" | "restored" | "moved" | "purged" | "unknown";
@@ -232,6 +246,22 @@ export function uploadOf(message: pb.Upload): Upload {
   if (message.sizeBytes !== undefined) value.sizeBytes = Number(message.sizeBytes);
   if (message.record !== undefined) value.record = wmRecordOf(message.record);
   return value;
+}
+
+/** A URL of a blob. It needs no key. */
+export interface DownloadUrl {
+  /** The record, with the sha256 that the bytes must have. */
+  record: WMRecord;
+  url: string;
+  expiresAt: string;
+}
+
+export function downloadUrlOf(message: pb.CreateDownloadUrlResponse): DownloadUrl {
+  return {
+    record: wmRecordOf(message.record ?? create(pb.WMRecordSchema)),
+    url: message.url,
+    expiresAt: timeText(message.expiresAt),
+  };
 }
 
 /** A blob of an entity. */

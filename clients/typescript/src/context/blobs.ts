@@ -2,19 +2,15 @@
 
 import { uploadHeader } from "./uploads.js";
 import { create } from "@bufbuild/protobuf";
-import type { AppClient } from "./app.js";
-import { Noun } from "../noun.js";
-import { type BlobEntry, type WMRecord, blobEntryOf, wmRecordOf } from "../_gen/working-memory.js";
+import { GeneratedBlobs } from "../_gen/nouns/blobs.js";
+import { type WMRecord, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
 import type { CallSettings } from "../connection.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { AnswerTooLarge, Internal } from "../gen/errors.js";
 import { whole } from "../messages.js";
-import { type NodeName, nameFields } from "../names.js";
 import * as records from "../records.js";
 import type { BlobName, RecordFields } from "../records.js";
-import { Rows, pages } from "../rows.js";
-import { timeText } from "../times.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "../transfer.js";
 import type { WriteOptions } from "../writes.js";
 
@@ -44,7 +40,7 @@ export interface ReadOptions extends CallOptions {
 }
 
 /** An RPC is one method. */
-export class Blobs extends Noun<AppClient> {
+export class Blobs extends GeneratedBlobs {
   /**
    * Store a buffer, or what a stream gives, as a blob and return its record. When it returns, the bytes are durable; until then nothing is
    * visible.
@@ -106,41 +102,6 @@ export class Blobs extends Noun<AppClient> {
       if (!(error instanceof AnswerTooLarge)) throw error;
       return this.getAsBuffer(record, options); // over 3 MiB: only a blob is
     }
-  }
-
-  /**
-   * Return a URL that gives the blob to whoever has it, straight from the provider, until it expires.
-   *
-   * @throws NoDownloadUrl The provider, or its credentials, can sign none; use `blobs.get`.
-   */
-  async createDownloadUrl(
-    blob: BlobName,
-    options: { lifetimeS?: number; includeArchived?: boolean } & CallOptions = {},
-  ): Promise<{ url: string; expiresAt: string; record: WMRecord }> {
-    const { lifetimeS, includeArchived } = options;
-    const request = { ...records.blobName(blob), lifetimeS, includeArchived };
-    const { url, expiresAt, record } = await this.client.call(memory.createDownloadUrl, request, options);
-    return { url, expiresAt: timeText(expiresAt), record: wmRecordOf(record!) };
-  }
-
-  /** Archive the record that a blob belongs to, and return its id. */
-  async delete(blob: BlobName, options: CallOptions = {}): Promise<string> {
-    return (await this.client.call(memory.deleteBlob, records.blobName(blob), options)).workingMemoryId;
-  }
-
-  /** The blobs of an entity, newest first. */
-  list(
-    entity: NodeName,
-    options: { includeArchived?: boolean; pageSize?: number } & CallOptions = {},
-  ): Rows<BlobEntry> {
-    const { includeArchived, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { ...nameFields("entityNodeId", entity), includeArchived, pageSize, pageToken };
-        const page = await this.client.call(memory.listBlobs, request, options);
-        return [page.blobs.map(blobEntryOf), page.nextPageToken];
-      }),
-    );
   }
 
   private async opened(blob: BlobName, options: ReadOptions, mayRepeat: boolean): Promise<BlobReader> {

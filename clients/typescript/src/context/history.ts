@@ -1,20 +1,12 @@
 /** Histories: of a conversation, and of all that happened to an entity. */
 
 import { create } from "@bufbuild/protobuf";
-import {
-  type AssembledNode,
-  type FormattedHistory,
-  assembledNodeOf,
-  formattedHistoryOf,
-} from "../_gen/chat-history.js";
 import { chatMessageOf } from "../_gen/message.js";
 import { GeneratedHistory } from "../_gen/nouns/history.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
-import { choice } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
-import { Rows, pages } from "../rows.js";
 
 const chat = pb.ChatHistory.method;
 
@@ -61,42 +53,6 @@ export class History extends GeneratedHistory {
       }
       return found;
     });
-  }
-
-  /**
-   * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
-   *
-   * @param format Whose: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent.
-   * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages` and `tokensMax`.
-   */
-  async formatted(
-    node: NodeName,
-    format: history.MessageFormat,
-    options: WholeHistoryOptions = {},
-  ): Promise<FormattedHistory> {
-    const { strict, tokensMax } = options;
-    const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, history.FORMATS) };
-    return formattedHistoryOf(await this.client.call(chat.getChatHistory, asked, options));
-  }
-
-  /**
-   * The nodes that a mapping reads, in its order, each with the messages that it gives and, for each of the other rules, why it
-   * gives none.
-   *
-   * @param options `dataPaths` names up to 32 paths such as "turn.index", whose values come along.
-   */
-  assemble(
-    node: NodeName,
-    options: HistoryOptions & { dataPaths?: string[]; pageSize?: number } = {},
-  ): Rows<AssembledNode> {
-    const { dataPaths, pageSize } = options;
-    const asked = this.historyOf(node, options);
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.client.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
-        return [page.nodes.map(assembledNodeOf), page.nextPageToken];
-      }),
-    );
   }
 
   private historyOf(node: NodeName, options: HistoryOptions) {

@@ -5,8 +5,7 @@ import { GeneratedTasks } from "../_gen/nouns/tasks.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
-import { Rows, pages } from "../rows.js";
-import { type StatusInput, type Task, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
+import { type StatusInput, type Task, taskOf, taskStatus } from "../tasks.js";
 import { type WriteOptions, requestId } from "../writes.js";
 
 const method = pb.Contexts.method;
@@ -60,17 +59,5 @@ export class Tasks extends GeneratedTasks {
       requestId: requestId(changes),
     };
     return taskOf((await this.client.call(method.updateTask, request, changes)).task!);
-  }
-
-  /** The tasks of a context, the newest first; `states` are else all. */
-  list(contextId: string, options: { states?: TaskState[]; pageSize?: number } & ContextOptions = {}): Rows<Task> {
-    const { pageSize, subjectUserId } = options;
-    const states = options.states?.map((state) => taskState(state, "states"));
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.client.call(method.listTasks, { contextId, states, subjectUserId, pageSize, pageToken }, options);
-        return [page.tasks.map(taskOf), page.nextPageToken];
-      }),
-    );
   }
 }

@@ -117,7 +117,7 @@ export function uploadHeader(upload: NewUpload, sizeBytes: number | undefined, a
     memoryType: upload.memoryType ?? records.MemoryType.FILE,
       content: undefined, // it is in the chunks, whatever else the caller's object holds
       contentJson: undefined,
-    } as RecordFields),
+    } as RecordFields, "header.record"),
     sizeBytes: whole("header.size_bytes", sizeBytes),
     sha256: upload.sha256,
     requestId: upload.requestId ?? randomUUID(),

@@ -1,19 +1,15 @@
 /** Nodes: written, read, changed, archived, deleted. */
 
-import { create } from "@bufbuild/protobuf";
+import { type EdgeInput, edgeInput } from "../_gen/inputs.js";
 import {
   type Edge,
   type ExportPage,
   type Node,
-  type NodeIO,
   type TraversedNode,
-  type WrittenGraph,
   edgeOf,
   exportPageOf,
-  nodeIOOf,
   nodeOf,
   traversedNodeOf,
-  writtenGraphOf,
 } from "../_gen/entity-graph.js";
 import { GeneratedGraph } from "../_gen/nouns/graph.js";
 import type { CallOptions } from "../client.js";
@@ -29,39 +25,17 @@ import {
   withImported,
 } from "../graphs.js";
 import { rowId } from "../ids.js";
-import { toJson, toObject } from "../json.js";
+import { toObject } from "../json.js";
 import { choice, whole } from "../messages.js";
 import type { NodeName } from "../names.js";
 import { Rows } from "../rows.js";
-import { timeText, toTimestamp } from "../times.js";
+import { toTimestamp } from "../times.js";
 import type { ByteStream } from "../transfer.js";
-import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
+import { type WriteOptions, requestId } from "../writes.js";
 
 const graph = pb.EntityGraph.method;
 
 const ROLES = { user: "user", assistant: "assistant", system: "system", tool: "tool" };
-
-/** What a caller says of a new node. */
-export interface NodeInput {
-  /** What it is, e.g. "Session" or "Turn". */
-  generalTypeName: string;
-  /** Else the general type name. */
-  specificTypeName?: string;
-  /** A UUID, such as `newId()`, so that edges can name it; else the server makes one. */
-  id?: string;
-  /** Your own id of it, unique in the graph; up to 512 bytes. */
-  externalId?: string;
-  /** Else "default". */
-  graphName?: string;
-  agentBundleId?: string;
-  name?: string;
-  /** Else "Created". */
-  status?: string;
-  /** Its JSON object, up to 1 MiB. */
-  data?: object;
-  /** For imports and replays; else the server's time. */
-  createdAt?: Date | string;
-}
 
 export type Direction = "out" | "in" | "both";
 
@@ -70,21 +44,6 @@ export const DIRECTIONS = {
   in: pb.Direction.IN,
   both: pb.Direction.BOTH,
 };
-
-/** What a caller says of a new edge. */
-export interface EdgeInput {
-  fromNodeId: string;
-  toNodeId: string;
-  /** "Contains", "Calls", "InResponseTo", ...: any name is allowed. */
-  edgeType: string;
-  id?: string;
-  /** Else "default"; both ends are in it. */
-  graphName?: string;
-  data?: object;
-  createdAt?: Date | string;
-}
-
-const ON_EXISTING = { fail: pb.OnExisting.FAIL, skip: pb.OnExisting.SKIP };
 
 /** What a caller says of a new message. */
 export interface MessageInput {
@@ -154,57 +113,6 @@ export interface TraverseOptions extends CallOptions {
 /** An RPC is one method. */
 export class Graph extends GeneratedGraph {
   /**
-   * Write one node and return it.
-   *
-   * @throws ExternalIdTaken Another node has the external id: `node_id` in the metadata. With `getExisting` that node is
-   *   returned instead, unchanged.
-   * @throws NodeExists The id is taken.
-   */
-  async createNode(node: NodeInput & { getExisting?: boolean } & WriteOptions): Promise<Node> {
-    const request = { node: nodeInput(node, "node"), getExisting: node.getExisting, requestId: requestId(node) };
-    return nodeOf((await this.client.call(graph.createNode, request, node)).node!);
-  }
-
-  /**
-   * Change a node's data by a JSON merge patch (RFC 7396), or replace them, and return the node.
-   *
-   * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
-   */
-  async updateNodeData(
-    node: NodeName,
-    data: object,
-    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
-  ): Promise<Node> {
-    const request = {
-      nodeId: await this.nodeId(node, options),
-      dataJson: toObject(data, "data_json"),
-      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
-      expectedVersion: expectedVersion(options),
-      requestId: requestId(options),
-    };
-    return nodeOf((await this.client.call(graph.updateNodeData, request, options)).node!);
-  }
-
-  /**
-   * Set what went into a node, what came out of it, or both: any JSON. A side that is not given stays as it is.
-   *
-   * @returns The time.
-   */
-  async setNodeIo(node: NodeName, io: { input?: unknown; output?: unknown } & CallOptions): Promise<string> {
-    const request = {
-      nodeId: await this.nodeId(node, io),
-      inputJson: io.input === undefined ? undefined : toJson(io.input, "input_json"),
-      outputJson: io.output === undefined ? undefined : toJson(io.output, "output_json"),
-    };
-    return timeText((await this.client.call(graph.setNodeIO, request, io)).modifiedAt);
-  }
-
-  async getNodeIo(node: NodeName, options: CallOptions = {}): Promise<NodeIO> {
-    const { inputJson, outputJson } = await this.client.call(graph.getNodeIO, { nodeId: await this.nodeId(node, options) }, options);
-    return nodeIOOf(create(pb.NodeIOSchema, { inputJson, outputJson }));
-  }
-
-  /**
    * Write one edge between two nodes of its graph and return it.
    *
    * @throws NodeNotFound An end is missing.
@@ -217,64 +125,6 @@ export class Graph extends GeneratedGraph {
     const toNodeId = await this.nodeId(edge.toNodeId, edge, edge.graphName);
     const request = { edge: edgeInput({ ...edge, fromNodeId, toNodeId }, "edge"), requestId: requestId(edge) };
     return edgeOf((await this.client.call(graph.createEdge, request, edge)).edge!);
-  }
-
-  /** Change an edge's data by a JSON merge patch, or replace them, and return the edge. */
-  async updateEdgeData(
-    edgeId: string,
-    data: object,
-    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
-  ): Promise<Edge> {
-    const request = {
-      edgeId,
-      dataJson: toObject(data, "data_json"),
-      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
-      expectedVersion: expectedVersion(options),
-      requestId: requestId(options),
-    };
-    return edgeOf((await this.client.call(graph.updateEdgeData, request, options)).edge!);
-  }
-
-  /** Delete an edge for good, and return it as it was. */
-  async deleteEdge(edgeId: string, options: VersionOptions = {}): Promise<Edge> {
-    const request = { edgeId, expectedVersion: expectedVersion(options) };
-    return edgeOf((await this.client.call(graph.deleteEdge, request, options)).edge!);
-  }
-
-  /** The edges of a node, oldest first. */
-  listEdges(
-    node: NodeName,
-    options: { direction?: Direction; edgeTypes?: string[]; pageSize?: number } & CallOptions = {},
-  ): Rows<Edge> {
-    const { edgeTypes, pageSize } = options;
-    const direction = choice("direction", options.direction ?? "out", DIRECTIONS);
-    return this.rowsOf(node, options, async (nodeId, pageToken) => {
-      const request = { nodeId, direction, edgeTypes, pageSize, pageToken };
-      const page = await this.client.call(graph.listEdges, request, options);
-      return [page.edges.map(edgeOf), page.nextPageToken];
-    });
-  }
-
-  /**
-   * Write nodes and edges in one transaction: all of them or none, up to 2,000 rows and 4 MiB. Edges may join nodes of the same
-   * call. With `onExisting: "skip"` rows that exist are left as they are and answered as `existed`.
-   *
-   * @throws ContextKeepError Those of `graph.createNode` and `graph.createEdge`; the field names the row.
-   */
-  async write(
-    rows: { nodes?: NodeInput[]; edges?: EdgeInput[]; onExisting?: "fail" | "skip" } & WriteOptions,
-  ): Promise<WrittenGraph> {
-    const written = await this.client.call(
-      graph.writeGraph,
-      {
-        nodes: rows.nodes?.map((node, row) => nodeInput(node, `nodes[${row}]`)),
-        edges: rows.edges?.map((edge, row) => edgeInput(edge, `edges[${row}]`)),
-        onExisting: choice("onExisting", rows.onExisting ?? "fail", ON_EXISTING),
-        requestId: requestId(rows),
-      },
-      rows,
-    );
-    return writtenGraphOf(written);
   }
 
   /**
@@ -428,34 +278,6 @@ export class Graph extends GeneratedGraph {
     }.bind(this));
   }
 }
-
-export function nodeInput(node: NodeInput, field: string) {
-  return {
-    id: node.id,
-    externalId: node.externalId,
-    graphName: node.graphName,
-    agentBundleId: node.agentBundleId,
-    generalTypeName: node.generalTypeName,
-    specificTypeName: node.specificTypeName,
-    name: node.name,
-    status: node.status,
-    dataJson: toObject(node.data, `${field}.data_json`),
-    createdAt: toTimestamp(node.createdAt, `${field}.created_at`),
-  };
-}
-
-export function edgeInput(edge: EdgeInput, field: string) {
-  return {
-    id: edge.id,
-    graphName: edge.graphName,
-    fromNodeId: edge.fromNodeId,
-    toNodeId: edge.toNodeId,
-    edgeType: edge.edgeType,
-    dataJson: toObject(edge.data, `${field}.data_json`),
-    createdAt: toTimestamp(edge.createdAt, `${field}.created_at`),
-  };
-}
-
 
 function connected(filter: ReturnType<typeof nodeFilter>, nodeId: string) {
   return { ...filter, connectedTo: filter.connectedTo && { ...filter.connectedTo, nodeId } };

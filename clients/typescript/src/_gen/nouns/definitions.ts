@@ -4,14 +4,38 @@ import * as definitionsPb from "../../gen/contextkeep/context/v1/definitions_pb.
 import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
-import { choice } from "../../messages.js";
+import { type DefinitionRules, definitionRules } from "../../definitions.js";
+import { enumInput } from "../../messages.js";
+import { type NodeName, nameFields } from "../../names.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type WriteOptions, requestId } from "../../writes.js";
-import { type Definition, definitionOf } from "../definitions.js";
+import { type Definition, type TriedDefinition, definitionOf, triedDefinitionOf } from "../definitions.js";
 
 /** The calls of `definitions` that are one method each. */
-export class GeneratedDefinitions extends Noun<AppClient> {
+export class Definitions extends Noun<AppClient> {
+  /**
+   * Writes the next version of a definition, a draft: it changes no page before it is approved. The rules of the newest version again write
+   * none, unless that is retired. The newest 50 versions are kept, and the one that is approved.
+   *
+   * The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key that is bound writes none, and
+   * sees those without an app, and of its apps.
+   *
+   * Throws InvalidArgument (the violation names the field; of an expression, the metadata have `rule`, `line` and `column`), LimitExceeded
+   * (`definitions`: 200 of a tenant), PermissionDenied (the key is bound), RequestIdReused.
+   *
+   * @param name 1 to 128 characters.
+   */
+  async put(name: string, rules: DefinitionRules, options: WriteOptions = {}): Promise<Definition> {
+    const request = {
+      name,
+      rules: definitionRules(rules, "rules"),
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.putDefinition, request, options);
+    return definitionOf(answer.definition!);
+  }
+
   /**
    * Approves a version of a definition: pages are compiled by it from the next compile on. The version that was approved before is
    * retired. Pages of that one stay, and say that they are out of date, until they are compiled. Needs the scope `admin`, in the Entity
@@ -67,11 +91,9 @@ export class GeneratedDefinitions extends Noun<AppClient> {
    *
    * @param options.states Only those in one of these states. Empty: all.
    */
-  list(
-    options: { states?: ("draft" | "approved" | "retired")[]; pageSize?: number } & CallOptions = {},
-  ): Rows<Definition> {
+  list(options: { states?: ("draft" | "approved" | "retired")[]; pageSize?: number } & CallOptions = {}): Rows<Definition> {
     const request = {
-      states: options.states?.map((item) => choice("states", item, { draft: definitionsPb.DefinitionState.DRAFT, approved: definitionsPb.DefinitionState.APPROVED, retired: definitionsPb.DefinitionState.RETIRED })),
+      states: options.states?.map((item, place) => enumInput(`states[${place}]`, item, definitionsPb.DefinitionState)),
       pageSize: options.pageSize,
     };
     return new Rows(() =>
@@ -80,5 +102,19 @@ export class GeneratedDefinitions extends Noun<AppClient> {
         return [page.definitions.map(definitionOf), page.nextPageToken];
       }),
     );
+  }
+
+  /**
+   * Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it. Nothing is kept.
+   *
+   * Throws those of definitions.put but for the last two, NodeNotFound, AnswerTooLarge, Unavailable.
+   */
+  async test(rules: DefinitionRules, nodeId: NodeName, options: CallOptions = {}): Promise<TriedDefinition> {
+    const request = {
+      rules: definitionRules(rules, "rules"),
+      ...nameFields("nodeId", nodeId),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.testDefinition, request, options);
+    return triedDefinitionOf(answer);
   }
 }

@@ -6,10 +6,29 @@ import { NodeNoun } from "../../entity/names.js";
 import { toObject } from "../../json.js";
 import type { NodeName } from "../../names.js";
 import type { Rows } from "../../rows.js";
-import { type Embedding, embeddingOf } from "../entity-graph.js";
+import { type Embedding, type SimilarNode, embeddingOf, similarNodeOf } from "../entity-graph.js";
+
+/** Options of `embeddings.search`. */
+export interface SimilarTo {
+  vector?: number[];
+  nodeId?: NodeName;
+  /** The graph to look in, with `vector`. Empty: "default". With `nodeId` it is the node's, and this is empty. */
+  graphName?: string;
+  /** Of the vectors. Empty: "default". */
+  name?: string;
+  /** Nodes that are less similar are left out: -1 to 1. Absent: none is. */
+  similarityMin?: number;
+  /** A JSON object: only vectors whose metadata contain it are compared with. */
+  metadataContains?: object;
+  /** Either type name. Empty: all. */
+  nodeTypes?: string[];
+  includeArchived?: boolean;
+  /** 0: 10. At most 1,000. */
+  limit?: number;
+}
 
 /** The calls of `embeddings` that are one method each. */
-export class GeneratedEmbeddings extends NodeNoun {
+export class Embeddings extends NodeNoun {
   /**
    * Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
    * precision, and all of one name in one graph have one dimension: it is that of the first.
@@ -69,5 +88,30 @@ export class GeneratedEmbeddings extends NodeNoun {
       const page = await this.client.call(entityGraphPb.EntityGraph.method.listEmbeddings, { ...request, nodeId: id, pageToken }, options);
       return [page.embeddings.map(embeddingOf), page.nextPageToken];
     });
+  }
+
+  /**
+   * Finds the nodes whose vectors of one name are most like a given vector, or like another node's, by cosine; the most
+   * similar first, then by id. Exact: every vector of that name in the graph is compared with, so none is missed.
+   * Like a walk, a search by a node stays in the node's graph and context, and the node itself is left out.
+   *
+   * Throws NodeNotFound, EmbeddingNotFound (the node has none of the name), InvalidArgument (as of
+   * embeddings.upsert), LimitExceeded (over 100,000 vectors to compare with: narrow them by their metadata),
+   * AnswerTooLarge (over 4 MiB: ask for fewer).
+   */
+  async search(options: SimilarTo & CallOptions = {}): Promise<SimilarNode[]> {
+    const request = {
+      vector: options.vector,
+      nodeId: options.nodeId === undefined ? undefined : await this.nodeId(options.nodeId, options),
+      graphName: options.graphName,
+      name: options.name,
+      similarityMin: options.similarityMin,
+      metadataContainsJson: toObject(options.metadataContains, "metadata_contains_json"),
+      nodeTypes: options.nodeTypes,
+      includeArchived: options.includeArchived,
+      limit: options.limit,
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.searchSimilar, request, options);
+    return answer.nodes.map(similarNodeOf);
   }
 }

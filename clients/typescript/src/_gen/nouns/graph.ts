@@ -3,9 +3,12 @@
 import * as entityGraphPb from "../../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import type { CallOptions } from "../../client.js";
 import { NodeNoun } from "../../entity/names.js";
-import { whole } from "../../messages.js";
+import { toJson, toObject } from "../../json.js";
+import { enumInput, whole } from "../../messages.js";
 import type { NodeName } from "../../names.js";
 import { Rows, pages } from "../../rows.js";
+import { timeText, toTimestamp } from "../../times.js";
+import { type WriteOptions, dataUpdate, requestId } from "../../writes.js";
 import {
   type Edge,
   type EdgeTypeCount,
@@ -15,6 +18,8 @@ import {
   type NamedNode,
   type Node,
   type OwnedNodes,
+  type StoredIO,
+  type WrittenGraph,
   edgeOf,
   edgeTypeCountOf,
   foundEdgesOf,
@@ -23,10 +28,106 @@ import {
   namedNodeOf,
   nodeOf,
   ownedNodesOf,
+  storedIOOf,
+  writtenGraphOf,
 } from "../entity-graph.js";
+import { type EdgeInput, type NodeInput, edgeInput, nodeInput } from "../inputs.js";
+
+/** Options of `graph.createNode`. */
+export interface NewNode {
+  /** Empty: the server makes one (UUID version 7). */
+  id?: string;
+  /** Up to 512 bytes. */
+  externalId?: string;
+  /** Empty: "default". */
+  graphName?: string;
+  agentBundleId?: string;
+  /** Required. */
+  generalTypeName: string;
+  /** Empty: the general type name. */
+  specificTypeName?: string;
+  name?: string;
+  /** Empty: "Created". */
+  status?: string;
+  /** A JSON object. Empty: {}. */
+  data?: object;
+  /** For imports and replays, to the microsecond. Empty: the server's time. It never changes afterwards. */
+  createdAt?: Date | string;
+  /** Answer the node that has this external id already instead of failing. */
+  getExisting?: boolean;
+}
+
+/** Options of `graph.write`. */
+export interface NewRows {
+  nodes?: NodeInput[];
+  edges?: EdgeInput[];
+  onExisting?: "fail" | "skip";
+}
+
+/** Options of `graph.listEdges`. */
+export interface GraphListEdgesOptions {
+  direction?: "out" | "in" | "both";
+  /** Empty: all. */
+  edgeTypes?: string[];
+  /** 0: 100. More than 1,000 counts as 1,000. */
+  pageSize?: number;
+  /** The newest first. */
+  descending?: boolean;
+}
 
 /** The calls of `graph` that are one method each. */
 export class GeneratedGraph extends NodeNoun {
+  /**
+   * Writes one node, and answers it as graph.getNode would.
+   *
+   * Throws ExternalIdTaken (metadata `nodeId`; with `getExisting` that node is answered instead, unchanged),
+   * NodeExists (the id is taken), RequestIdReused, LimitExceeded.
+   */
+  async createNode(options: NewNode & WriteOptions): Promise<Node> {
+    const request = {
+      node: {
+        id: options.id,
+        externalId: options.externalId,
+        graphName: options.graphName,
+        agentBundleId: options.agentBundleId,
+        generalTypeName: options.generalTypeName,
+        specificTypeName: options.specificTypeName,
+        name: options.name,
+        status: options.status,
+        dataJson: toObject(options.data, "node.data_json"),
+        createdAt: toTimestamp(options.createdAt, "node.created_at"),
+      },
+      getExisting: options.getExisting,
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.createNode, request, options);
+    return nodeOf(answer.node!);
+  }
+
+  /**
+   * Writes nodes and edges in one transaction: all of them or none. At most 2,000 rows and 4 MiB a call.
+   *
+   * Edges may join nodes of the same call. Times that are not given are the server's, one microsecond apart in the
+   * order of the request: first the nodes, then the edges; `seq` follows the same order. So a conversation written in
+   * one call reads back in that order.
+   *
+   * With `ON_EXISTING_SKIP`, rows that exist are left as they are and answered as `existed`: a node that has the id, else
+   * one that has the external id; an edge that has the id, else one of the same type between the same ends. An edge that
+   * names a node of the call by its id joins the node that exists in its place, under whatever id.
+   *
+   * Throws those of graph.createNode and graph.createEdge.
+   */
+  async write(options: NewRows & WriteOptions = {}): Promise<WrittenGraph> {
+    const request = {
+      nodes: options.nodes?.map((item, place) => nodeInput(item, `nodes[${place}]`)),
+      edges: options.edges?.map((item, place) => edgeInput(item, `edges[${place}]`)),
+      onExisting: enumInput("on_existing", options.onExisting, entityGraphPb.OnExisting),
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.writeGraph, request, options);
+    return writtenGraphOf(answer);
+  }
+
   /** Reads one node. Throws NodeNotFound. */
   async getNode(nodeId: NodeName, options: CallOptions = {}): Promise<Node> {
     const request = {
@@ -73,6 +174,28 @@ export class GeneratedGraph extends NodeNoun {
     };
     const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNodeByName, request, options);
     return namedNodeOf(answer);
+  }
+
+  /**
+   * Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+   *
+   * Throws NodeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the
+   * result is over 1 MiB).
+   */
+  async updateNodeData(
+    nodeId: NodeName,
+    data: object,
+    options: { replace?: boolean; expectedVersion?: number } & WriteOptions = {},
+  ): Promise<Node> {
+    const request = {
+      nodeId: await this.nodeId(nodeId, options),
+      dataJson: toObject(data, "data_json"),
+      update: options.replace === undefined ? undefined : dataUpdate(options.replace, "update"),
+      expectedVersion: whole("expected_version", options.expectedVersion),
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.updateNodeData, request, options);
+    return nodeOf(answer.node!);
   }
 
   /**
@@ -182,6 +305,36 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
+   * Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
+   * replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
+   *
+   * Throws NodeNotFound, InvalidArgument (neither side is given, too), LimitExceeded.
+   *
+   * @param options.input JSON text; "null" is a value, absent leaves the side alone.
+   */
+  async setNodeIo(
+    nodeId: NodeName,
+    options: { input?: unknown; output?: unknown } & CallOptions = {},
+  ): Promise<string> {
+    const request = {
+      nodeId: await this.nodeId(nodeId, options),
+      inputJson: options.input === undefined ? undefined : toJson(options.input, "input_json"),
+      outputJson: options.output === undefined ? undefined : toJson(options.output, "output_json"),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.setNodeIO, request, options);
+    return timeText(answer.modifiedAt);
+  }
+
+  /** Reads what went into a node and what came out of it. Throws NodeNotFound. */
+  async getNodeIo(nodeId: NodeName, options: CallOptions = {}): Promise<StoredIO> {
+    const request = {
+      nodeId: await this.nodeId(nodeId, options),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.getNodeIO, request, options);
+    return storedIOOf(answer);
+  }
+
+  /**
    * Lists the graphs that have nodes, by name, with how many nodes (archived ones, too) and edges are in each. It counts,
    * so it costs more the more there is. Throws InvalidPageToken.
    *
@@ -241,5 +394,61 @@ export class GeneratedGraph extends NodeNoun {
     };
     const answer = await this.client.call(entityGraphPb.EntityGraph.method.batchGetEdges, request, options);
     return foundEdgesOf(answer);
+  }
+
+  /**
+   * Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
+   * delete the edge and write another.
+   *
+   * Throws EdgeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the
+   * result is over 1 MiB).
+   */
+  async updateEdgeData(
+    edgeId: string,
+    data: object,
+    options: { replace?: boolean; expectedVersion?: number } & WriteOptions = {},
+  ): Promise<Edge> {
+    const request = {
+      edgeId,
+      dataJson: toObject(data, "data_json"),
+      update: options.replace === undefined ? undefined : dataUpdate(options.replace, "update"),
+      expectedVersion: whole("expected_version", options.expectedVersion),
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.updateEdgeData, request, options);
+    return edgeOf(answer.edge!);
+  }
+
+  /**
+   * Deletes one edge for good and answers it as it was; the nodes at its ends stay.
+   *
+   * Throws EdgeNotFound (a repeat, too: nothing is left), VersionConflict, InvalidArgument (both names or neither).
+   */
+  async deleteEdge(edgeId: string, options: { expectedVersion?: number } & CallOptions = {}): Promise<Edge> {
+    const request = {
+      edgeId,
+      expectedVersion: whole("expected_version", options.expectedVersion),
+    };
+    const answer = await this.client.call(entityGraphPb.EntityGraph.method.deleteEdge, request, options);
+    return edgeOf(answer.edge!);
+  }
+
+  /**
+   * Lists the edges of a node, oldest first (`createdAt`, then `id`). A page looks at all edges of the node in that
+   * direction: to read many children in order, use Traverse.
+   *
+   * Throws NodeNotFound, InvalidPageToken.
+   */
+  listEdges(nodeId: NodeName, options: GraphListEdgesOptions & CallOptions = {}): Rows<Edge> {
+    const request = {
+      direction: enumInput("direction", options.direction, entityGraphPb.Direction),
+      edgeTypes: options.edgeTypes,
+      pageSize: options.pageSize,
+      descending: options.descending,
+    };
+    return this.rowsOf(nodeId, options, async (id, pageToken) => {
+      const page = await this.client.call(entityGraphPb.EntityGraph.method.listEdges, { ...request, nodeId: id, pageToken }, options);
+      return [page.edges.map(edgeOf), page.nextPageToken];
+    });
   }
 }

@@ -3,7 +3,7 @@
 import * as administrationPb from "../../gen/contextkeep/context/v1/administration_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
-import { choice } from "../../messages.js";
+import { enumInput } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type Job, jobOf } from "../administration.js";
@@ -21,7 +21,7 @@ export class Jobs extends Noun<AppClient> {
    */
   async start(kind: "sweep" | "fsck", options: { quick?: boolean; repair?: boolean } & CallOptions = {}): Promise<Job> {
     const request = {
-      kind: choice("kind", kind, { sweep: administrationPb.JobKind.SWEEP, fsck: administrationPb.JobKind.FSCK }),
+      kind: enumInput("kind", kind, administrationPb.JobKind),
       quick: options.quick,
       repair: options.repair,
     };

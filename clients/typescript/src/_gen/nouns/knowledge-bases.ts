@@ -4,10 +4,11 @@ import * as knowledgePb from "../../gen/contextkeep/context/v1/knowledge_pb.js";
 import * as knowledgeBasesPb from "../../gen/contextkeep/context/v1/knowledge_bases_pb.js";
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
-import { choice } from "../../messages.js";
+import { enumInput } from "../../messages.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type WriteOptions, requestId } from "../../writes.js";
+import { type NewDocument, newDocument } from "../inputs.js";
 import {
   type BedrockBase,
   type Document,
@@ -35,7 +36,7 @@ export interface KnowledgeBaseFields {
 }
 
 /** The calls of `knowledgeBases` that are one method each. */
-export class GeneratedKnowledgeBases extends Noun<AppClient> {
+export class KnowledgeBases extends Noun<AppClient> {
   /**
    * Writes a knowledge base as it is said, whether there was one of this name or not; its documents stay. Needs the scope `admin`.
    *
@@ -101,6 +102,28 @@ export class GeneratedKnowledgeBases extends Noun<AppClient> {
   }
 
   /**
+   * Adds a document to a knowledge base: bytes, or a record of working memory.
+   *
+   * When this is answered, the document is stored, and is read behind the answer, in a process of its own that can do nothing else; its `state`
+   * says how far that is. One that cannot be read says why, and is in nobody's way.
+   *
+   * Throws InvalidArgument (neither bytes nor a record; no name; the record is a user's, a context's, or behind other walls),
+   * KnowledgeBaseNotFound, RecordNotFound, LimitExceeded (`document.data`; `documents`: 10,000 of a base; `sizeBytes`: 1 GiB of a base),
+   * PermissionDenied, RequestIdReused.
+   *
+   * @param knowledgeBase The name of a base.
+   */
+  async addDocument(knowledgeBase: string, document: NewDocument, options: WriteOptions = {}): Promise<Document> {
+    const request = {
+      knowledgeBase,
+      document: newDocument(document, "document"),
+      requestId: requestId(options),
+    };
+    const answer = await this.client.call(knowledgePb.Knowledge.method.addDocument, request, options);
+    return documentOf(answer.document!);
+  }
+
+  /**
    * Lists the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
    *
    * @param options.states Only those in one of these states. Empty: all.
@@ -111,7 +134,7 @@ export class GeneratedKnowledgeBases extends Noun<AppClient> {
   ): Rows<Document> {
     const request = {
       knowledgeBase,
-      states: options.states?.map((item) => choice("states", item, { queued: knowledgeBasesPb.DocumentState.QUEUED, parsing: knowledgeBasesPb.DocumentState.PARSING, indexed: knowledgeBasesPb.DocumentState.INDEXED, failed: knowledgeBasesPb.DocumentState.FAILED })),
+      states: options.states?.map((item, place) => enumInput(`states[${place}]`, item, knowledgeBasesPb.DocumentState)),
       pageSize: options.pageSize,
     };
     return new Rows(() =>

@@ -30,9 +30,7 @@ export class GeneratedOperations extends Noun<AppClient> {
    *
    * @param options.callId Only the call of this id. Empty: all.
    */
-  listAdministrativeCalls(
-    options: { callId?: string; pageSize?: number } & CallOptions = {},
-  ): Rows<AdministrativeCall> {
+  listAdministrativeCalls(options: { callId?: string; pageSize?: number } & CallOptions = {}): Rows<AdministrativeCall> {
     const request = {
       callId: options.callId,
       pageSize: options.pageSize,

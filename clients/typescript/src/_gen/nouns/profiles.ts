@@ -40,9 +40,7 @@ export class Profiles extends Noun<AppClient> {
    * @param options.withText With `text`; a page has up to 10 then.
    * @param options.withEvidence With the counts of which versions follow that were learned. Needs `admin`.
    */
-  list(
-    options: { name?: string; withText?: boolean; pageSize?: number; withEvidence?: boolean } & CallOptions = {},
-  ): Rows<CompressionProfile> {
+  list(options: { name?: string; withText?: boolean; pageSize?: number; withEvidence?: boolean } & CallOptions = {}): Rows<CompressionProfile> {
     const request = {
       name: options.name,
       withText: options.withText,

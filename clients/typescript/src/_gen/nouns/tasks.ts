@@ -2,10 +2,19 @@
 
 import * as contextsPb from "../../gen/contextkeep/context/v1/contexts_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
+import { enumInput } from "../../messages.js";
 import { Noun } from "../../noun.js";
+import { Rows, pages } from "../../rows.js";
 import { type Task, taskOf } from "../../tasks.js";
 import { type WriteOptions, requestId } from "../../writes.js";
 import { type TaskHistory, taskHistoryOf } from "../contexts.js";
+
+/** Options of `tasks.list`. */
+export interface TasksListOptions {
+  /** Any of these. Empty: all. */
+  states?: ("submitted" | "working" | "completed" | "failed" | "canceled" | "input_required" | "rejected" | "auth_required")[];
+  pageSize?: number;
+}
 
 /** The calls of `tasks` that are one method each. */
 export class GeneratedTasks extends Noun<AppClient> {
@@ -26,6 +35,22 @@ export class GeneratedTasks extends Noun<AppClient> {
     };
     const answer = await this.client.call(contextsPb.Contexts.method.getTask, request, options);
     return taskHistoryOf(answer);
+  }
+
+  /** Lists the tasks of a context, the newest first. Throws ContextNotFound, InvalidArgument, InvalidPageToken. */
+  list(contextId: string, options: TasksListOptions & ContextOptions = {}): Rows<Task> {
+    const request = {
+      contextId,
+      states: options.states?.map((item, place) => enumInput(`states[${place}]`, item, contextsPb.TaskState)),
+      subjectUserId: options.subjectUserId,
+      pageSize: options.pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.client.call(contextsPb.Contexts.method.listTasks, { ...request, pageToken }, options);
+        return [page.tasks.map(taskOf), page.nextPageToken];
+      }),
+    );
   }
 
   /**

@@ -33,7 +33,7 @@ export class GeneratedTools extends Noun<AppClient> {
    */
   listResources(entityNodeId: NodeName, options: { pageSize?: number } & CallOptions = {}): Rows<Resource> {
     const request = {
-      ...(entityNodeId !== undefined && nameFields("entityNodeId", entityNodeId)),
+      ...nameFields("entityNodeId", entityNodeId),
       pageSize: options.pageSize,
     };
     return new Rows(() =>

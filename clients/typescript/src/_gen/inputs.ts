@@ -1,0 +1,395 @@
+// Made from the protos by `make proto`.
+
+import type * as chatHistoryPb from "../gen/contextkeep/context/v1/chat_history_pb.js";
+import type * as contextsPb from "../gen/contextkeep/context/v1/contexts_pb.js";
+import * as definitionsPb from "../gen/contextkeep/context/v1/definitions_pb.js";
+import type * as knowledgeBasesPb from "../gen/contextkeep/context/v1/knowledge_bases_pb.js";
+import type * as entityGraphPb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
+import { type PartInput, partInput } from "../contexts.js";
+import { toJson, toObject } from "../json.js";
+import { enumInput, whole } from "../messages.js";
+import { toTimestamp } from "../times.js";
+import type { ExternalId } from "./contexts.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+/** What a caller says of an artifact. */
+export interface ArtifactInput {
+  /** Up to 200 characters, unique in its task. Empty: the server makes one. */
+  artifactId?: string;
+  /** Up to 200 characters, and 1,000. Of a chunk that is appended these stay as they were said first, as the metadata do. */
+  name?: string;
+  description?: string;
+  /** 1 to 100 in one call; all of a version up to 2 MiB and 1,000 parts. Secrets are taken out, as of messages. */
+  parts: PartInput[];
+  /** A JSON object up to 64 KiB. Empty: {}. */
+  metadata?: object;
+}
+
+export function artifactInput(
+  value: ArtifactInput,
+  path: string,
+): MessageInitShape<typeof contextsPb.ArtifactInputSchema> {
+  return {
+    artifactId: value.artifactId,
+    name: value.name,
+    description: value.description,
+    parts: value.parts.map((item, place) => partInput(item, `${path}.parts[${place}]`)),
+    metadataJson: toObject(value.metadata, `${path}.metadata_json`),
+  };
+}
+
+/** What a caller says of a new context. */
+export interface ContextInput {
+  /** Up to 400 characters. */
+  title?: string;
+  /** Up to 20. */
+  externalIds?: ExternalId[];
+  /** A JSON object up to 64 KiB. Empty: {}. */
+  metadata?: object;
+  /** Optional; not checked against the graph. */
+  entityNodeId?: string;
+  appId?: string;
+  agentBundleId?: string;
+  expiresAt?: Date | string;
+  recallProfile?: string;
+}
+
+export function contextInput(
+  value: ContextInput,
+  path: string,
+  appId: string,
+): MessageInitShape<typeof contextsPb.ContextInputSchema> {
+  return {
+    title: value.title,
+    externalIds: value.externalIds,
+    metadataJson: toObject(value.metadata, `${path}.metadata_json`),
+    entityNodeId: value.entityNodeId,
+    appId: value.appId ?? appId,
+    agentBundleId: value.agentBundleId,
+    expiresAt: toTimestamp(value.expiresAt, `${path}.expires_at`),
+    recallProfile: value.recallProfile,
+  };
+}
+
+export interface NewDocument {
+  /** Its title, such as the name of a file, whose ending tells what it is where no type does: up to 500 characters. Empty: as the record has it. */
+  name?: string;
+  /** Where it is from, for who follows a hit: up to 2,000 characters. Nothing is read from there. */
+  uri?: string;
+  /** Such as "application/pdf". Of a record: as the record has it. */
+  contentType?: string;
+  /** Up to 3,000,000 bytes. What is larger is uploaded to working memory first. */
+  data?: Uint8Array;
+  /**
+   * A record of working memory that has no owner and belongs to no context, with the walls of the base. The document follows it: changed, it
+   * is read again; archived, expired, purged or moved behind other walls, nothing of it is found any more.
+   */
+  workingMemoryId?: string;
+}
+
+export function newDocument(
+  value: NewDocument,
+  _path: string,
+): MessageInitShape<typeof knowledgeBasesPb.DocumentInputSchema> {
+  return {
+    name: value.name,
+    uri: value.uri,
+    contentType: value.contentType,
+    source:
+      value.data !== undefined
+        ? { case: "data" as const, value: value.data }
+        : value.workingMemoryId !== undefined
+        ? { case: "workingMemoryId" as const, value: value.workingMemoryId }
+        : undefined,
+  };
+}
+
+/** A facet that somebody puts. */
+export interface FacetFields {
+  /** As of FacetRules; no matter what the definition's are called. */
+  slug: string;
+  heading?: string;
+  kind?: "operational" | "relationship" | "compiled" | "activity" | "kb" | "external";
+  /** Up to 64 KiB. Empty: the facet goes. */
+  text?: string;
+  /** 0 to 1. Absent: 1. */
+  confidence?: number;
+  /** Absent: now. */
+  asOf?: Date | string;
+  /** Absent: it is good until it is put again. */
+  freshUntil?: Date | string;
+  /** What it is from: a label of up to 500 characters, and an address of up to 2,000; one of them at least, unless the facet goes. */
+  sourceLabel?: string;
+  sourceUri?: string;
+}
+
+export function facetFields(value: FacetFields, path: string): MessageInitShape<typeof definitionsPb.FacetInputSchema> {
+  return {
+    slug: value.slug,
+    heading: value.heading,
+    kind: enumInput(`${path}.kind`, value.kind, definitionsPb.FacetKind),
+    text: value.text,
+    confidence: value.confidence,
+    asOf: toTimestamp(value.asOf, `${path}.as_of`),
+    freshUntil: toTimestamp(value.freshUntil, `${path}.fresh_until`),
+    sourceLabel: value.sourceLabel,
+    sourceUri: value.sourceUri,
+  };
+}
+
+/** What a caller says of a message. */
+export interface MessageInput {
+  /** The sender's own id of it, up to 200 characters, unique in its context. Empty: the server makes one. */
+  messageId?: string;
+  /** "user", "assistant", "system" or "tool"; "agent" is taken for "assistant". Empty: "user". */
+  role?: "user" | "assistant" | "agent" | "system" | "tool";
+  /** The text, up to 1 MiB. A message has this, parts, or both. */
+  content?: string;
+  /** Up to 100; all of a message up to 2 MiB. */
+  parts?: PartInput[];
+  /** Who speaks, where several share a role. */
+  name?: string;
+  agentId?: string;
+  /** A JSON object up to 64 KiB. Empty: {}. */
+  metadata?: object;
+  /** When it was said. Unset: now. */
+  saidAt?: Date | string;
+  /** What the sender calls the session that it belongs to. Empty: four hours without a message begin a new one. */
+  session?: string;
+  /** The task that it belongs to. Without a `contextId` it goes to the context of the task. */
+  taskId?: string;
+  /** Up to 100 tasks of its context, which it is about. */
+  referenceTaskIds?: string[];
+}
+
+export function messageInput(
+  value: MessageInput,
+  path: string,
+): MessageInitShape<typeof contextsPb.MessageInputSchema> {
+  return {
+    messageId: value.messageId,
+    role: value.role,
+    content: value.content,
+    parts: value.parts?.map((item, place) => partInput(item, `${path}.parts[${place}]`)),
+    name: value.name,
+    agentId: value.agentId,
+    metadataJson: toObject(value.metadata, `${path}.metadata_json`),
+    saidAt: toTimestamp(value.saidAt, `${path}.said_at`),
+    session: value.session,
+    taskId: value.taskId,
+    referenceTaskIds: value.referenceTaskIds,
+  };
+}
+
+/** All that are in either list, of which one has something. */
+export interface ProviderSelection {
+  ids?: string[];
+  /** All providers of these families. */
+  families?: string[];
+}
+
+export interface QueryOrder {
+  column: string;
+  /** The largest first. */
+  descending?: boolean;
+}
+
+/** Which passages are recalled or found; what is empty asks for nothing. */
+export interface RecallFilter {
+  /** "user", "assistant" (or "agent"), "system", "tool"; another one is InvalidArgument. */
+  roles?: ("user" | "assistant" | "system" | "tool")[];
+  /** "text", "data", "tool_call", "tool_result", "file", "record", "artifact"; another one is InvalidArgument. */
+  kinds?: ("artifact" | "text" | "data" | "tool_call" | "tool_result" | "file")[];
+  /** Names of those who spoke. */
+  authors?: string[];
+  /** Said at or after, and before. */
+  saidFrom?: Date | string;
+  saidTo?: Date | string;
+  /** Places, both included; 0: any. An artifact has none: `seqFrom` leaves it out. */
+  seqFrom?: number;
+  seqTo?: number;
+  /** Of messages and artifacts of these tasks. */
+  taskIds?: string[];
+  /**
+   * About any of these nodes of the entity graph, up to 100: of messages and artifacts of which a part names a record of such a node, and
+   * of messages that contexts.syncHistory read from one; and of a context whose `entityNodeId` is one of them, all. Not checked against the graph.
+   */
+  entityNodeIds?: string[];
+}
+
+export function recallFilter(
+  value: RecallFilter,
+  path: string,
+): MessageInitShape<typeof contextsPb.RecallFilterSchema> {
+  return {
+    roles: value.roles,
+    kinds: value.kinds,
+    authors: value.authors,
+    saidFrom: toTimestamp(value.saidFrom, `${path}.said_from`),
+    saidTo: toTimestamp(value.saidTo, `${path}.said_to`),
+    seqFrom: whole(`${path}.seq_from`, value.seqFrom),
+    seqTo: whole(`${path}.seq_to`, value.seqTo),
+    taskIds: value.taskIds,
+    entityNodeIds: value.entityNodeIds,
+  };
+}
+
+/** How much is recalled, and of what. */
+export interface RecallOptions {
+  /** Of `promptText`, at most; 0: 2,000. Up to 100,000. */
+  tokensMax?: number;
+  /** 0: 20. Up to 200. */
+  itemsMax?: number;
+  /** The ranking: "default", "conversation". Empty: the context's, else the default. */
+  profile?: string;
+  /** Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already. */
+  notAfterSeq?: number;
+  filter?: RecallFilter;
+  /** Say of each item what its score is made of. */
+  withFeatures?: boolean;
+}
+
+export function recallOptions(
+  value: RecallOptions,
+  path: string,
+): MessageInitShape<typeof contextsPb.RecallOptionsSchema> {
+  return {
+    tokensMax: value.tokensMax,
+    itemsMax: value.itemsMax,
+    profile: value.profile,
+    notAfterSeq: whole(`${path}.not_after_seq`, value.notAfterSeq),
+    filter: value.filter === undefined ? undefined : recallFilter(value.filter, `${path}.filter`),
+    withFeatures: value.withFeatures,
+  };
+}
+
+/** A node to try rules on: what expressions see as `entity` and `edge`. */
+export interface SampleNode {
+  /** Any text. Empty: its place in the request, such as "nodes[0]". */
+  id?: string;
+  externalId?: string;
+  name?: string;
+  type?: string;
+  /** Empty: the type. */
+  generalType?: string;
+  /** Empty: "Created". */
+  status?: string;
+  /** A JSON object. Empty: an empty one. */
+  data?: object;
+  /** Any JSON. Empty: never set. */
+  input?: unknown;
+  output?: unknown;
+  /** Absent: the start of 1970. */
+  createdAt?: Date | string;
+  /** Absent: `createdAt`. */
+  modifiedAt?: Date | string;
+  edgeType?: string;
+  depth?: number;
+  /** A JSON object. Empty: an empty one. */
+  edgeData?: object;
+}
+
+export function sampleNode(value: SampleNode, path: string): MessageInitShape<typeof chatHistoryPb.SampleNodeSchema> {
+  return {
+    id: value.id,
+    externalId: value.externalId,
+    name: value.name,
+    type: value.type,
+    generalType: value.generalType,
+    status: value.status,
+    dataJson: toObject(value.data, `${path}.data_json`),
+    inputJson: value.input === undefined ? undefined : toJson(value.input, `${path}.input_json`),
+    outputJson: value.output === undefined ? undefined : toJson(value.output, `${path}.output_json`),
+    createdAt: toTimestamp(value.createdAt, `${path}.created_at`),
+    modifiedAt: toTimestamp(value.modifiedAt, `${path}.modified_at`),
+    edgeType: value.edgeType,
+    depth: value.depth,
+    edgeDataJson: toObject(value.edgeData, `${path}.edge_data_json`),
+  };
+}
+
+/** What a caller says of the state. */
+export interface StateEntryInput {
+  /** "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress". */
+  section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
+  /**
+   * What it is of, and what takes its place later; needed but for "goal" and "progress", of which there is one. Names of values are the same in
+   * any spelling: "staging port", "stagingPort", "STAGING_PORT".
+   */
+  key?: string;
+  /** One line. Of a value it may be empty. */
+  text?: string;
+  /** Of a value, what it is; of a sub-goal "open", "done" or "dropped" (empty: "open"); of progress the per cent, 0 to 100 (empty: as the text has it). */
+  value?: string;
+}
+
+/** Which entry is meant. */
+export interface StateEntryName {
+  section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
+  key?: string;
+  /** Of an entry that rules read and that has no key: its text. */
+  text?: string;
+}
+
+/** What a caller says of a new edge. */
+export interface EdgeInput {
+  id?: string;
+  /** Empty: "default". Both ends must be in it. */
+  graphName?: string;
+  fromNodeId: string;
+  toNodeId: string;
+  /** Required. */
+  edgeType: string;
+  /** A JSON object. Empty: {}. */
+  data?: object;
+  createdAt?: Date | string;
+}
+
+export function edgeInput(value: EdgeInput, path: string): MessageInitShape<typeof entityGraphPb.EdgeInputSchema> {
+  return {
+    id: value.id,
+    graphName: value.graphName,
+    fromNodeId: value.fromNodeId,
+    toNodeId: value.toNodeId,
+    edgeType: value.edgeType,
+    dataJson: toObject(value.data, `${path}.data_json`),
+    createdAt: toTimestamp(value.createdAt, `${path}.created_at`),
+  };
+}
+
+/** What a caller says of a new node. */
+export interface NodeInput {
+  /** Empty: the server makes one (UUID version 7). */
+  id?: string;
+  /** Up to 512 bytes. */
+  externalId?: string;
+  /** Empty: "default". */
+  graphName?: string;
+  agentBundleId?: string;
+  /** Required. */
+  generalTypeName: string;
+  /** Empty: the general type name. */
+  specificTypeName?: string;
+  name?: string;
+  /** Empty: "Created". */
+  status?: string;
+  /** A JSON object. Empty: {}. */
+  data?: object;
+  /** For imports and replays, to the microsecond. Empty: the server's time. It never changes afterwards. */
+  createdAt?: Date | string;
+}
+
+export function nodeInput(value: NodeInput, path: string): MessageInitShape<typeof entityGraphPb.NodeInputSchema> {
+  return {
+    id: value.id,
+    externalId: value.externalId,
+    graphName: value.graphName,
+    agentBundleId: value.agentBundleId,
+    generalTypeName: value.generalTypeName,
+    specificTypeName: value.specificTypeName,
+    name: value.name,
+    status: value.status,
+    dataJson: toObject(value.data, `${path}.data_json`),
+    createdAt: toTimestamp(value.createdAt, `${path}.created_at`),
+  };
+}
