@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from model import Field, Message, Model, Rpc
-from typescript_table import BOTH, CALLS, GIVEN_WHOLE, HAND_INPUTS, HAND_NOUNS, INPUTS, Call, Hand, Input
+from typescript_table import BOTH, CALLS, GIVEN_WHOLE, HAND_INPUTS, HAND_NOUNS, HANDLES, INPUTS, Call, Hand, Input
 from typescript_values import (
     INTS64,
     TIMESTAMP,
@@ -45,6 +45,7 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
                 if names := ", ".join(sorted(writer.option_types)):
                     exports.append(f'export type {{ {names} }} from "./nouns/{client.stem(noun)}.js";')
         yield f"{client.kind}-nouns.ts", _clients_nouns(client, nouns)
+    yield "handles.ts", _Handles(model, values).text()
     yield "inputs.ts", inputs.text()
     exports.append(f'export type {{ {", ".join(sorted(inputs.names))} }} from "./inputs.js";')
     yield (
@@ -551,6 +552,50 @@ class _Calls(_Requests):
         if call.maybe:
             return f"{kind} | undefined", f"{member} && {function}({member})"
         return kind, f"{function}({member}!)"
+
+
+class _Handles(Writer):
+    """The handles: a class that holds the id of a thing, and has the methods of its noun that are about one."""
+
+    def text(self) -> str:
+        """Return the file."""
+        return self.file("the protos", [line for noun, key in HANDLES.items() for line in self._handle(noun, key)])
+
+    def _handle(self, noun: str, key: str) -> Iterator[str]:
+        name, thing, held = _Calls.class_name(noun), noun.removesuffix("s"), camel(key)
+        self.imports(f"../{HAND_NOUNS[noun]}.js", f"type {name}")
+        yield from ("", f"/** A {thing}, by its id: the methods of `{noun}` that are about one. */")
+        yield f"export class {_pascal(thing)}Handle {{"
+        yield f"  readonly #{noun}: {name};"
+        yield ""
+        yield f"  constructor({noun}: {name}, readonly {held}: string) {{"
+        yield f"    this.#{noun} = {noun};"
+        yield "  }"
+        for rpc in self.model.rpcs:
+            if rpc.noun == noun and any(field.name == key for field in rpc.request.fields):
+                for call in calls_of(rpc) or (Call(args=(key,)),):  # by hand they have it first, too
+                    yield from self._method(rpc, call, name, key)
+        yield "}"
+
+    def _method(self, rpc: Rpc, call: Call, name: str, key: str) -> Iterator[str]:
+        verb, held = camel(call.verb or rpc.verb), camel(key)
+        method = f'{name}["{verb}"]'
+        yield ""
+        yield from self.comment(f"As `{rpc.noun}.{verb}`.", "  ")
+        if call.args[:1] == (key,):
+            self.imports("../noun.js", "type Rest")
+            yield f"  {verb}(...rest: Rest<{method}>): ReturnType<{method}> {{"
+            yield f"    return this.#{rpc.noun}.{verb}(this.{held}, ...rest);"
+        else:
+            self.imports("../noun.js", "type Argument", "type Options")
+            (argument,) = call.args
+            argument = camel(argument)
+            yield f"  {verb}("
+            yield f"    {argument}: Argument<{method}>,"
+            yield f'    options: Omit<Options<{method}>, "{held}"> = {{}},'
+            yield f"  ): ReturnType<{method}> {{"
+            yield f"    return this.#{rpc.noun}.{verb}({argument}, {{ ...options, {held}: this.{held} }});"
+        yield "  }"
 
 
 def _clients_nouns(client: type[_Calls], nouns: Mapping[str, Sequence[Rpc]]) -> str:

@@ -88,6 +88,9 @@ HAND_NOUNS = {
     "windows": "context/windows",
 }
 
+# Nouns with handles, and the field that a handle holds.
+HANDLES = {"contexts": "context_id", "windows": "window_id"}
+
 # Nouns that both clients have.
 BOTH = frozenset({"operations"})
 

@@ -136,17 +136,18 @@ test("a context of an id of one's own is made once, changed, and closed", async 
   const { contextId } = first;
   assert.deepEqual([first.created, second?.created, second?.contextId], [true, false, contextId]);
 
-  const changed = await context.contexts.update(contextId, { title: "t", metadata: { n: 1 } });
+  const thread = context.contexts.handle(contextId);
+  const changed = await thread.update({ title: "t", metadata: { n: 1 } });
   assert.deepEqual([changed.title, changed.metadata], ["t", { n: 1 }]);
-  const emptied = await context.contexts.update(contextId, { title: "", expiresAt: "" });
+  const emptied = await thread.update({ title: "", expiresAt: "" });
   assert.deepEqual([emptied.title, emptied.metadata, emptied.expiresAt], ["", { n: 1 }, ""]);
 
-  await assert.rejects(context.contexts.send({ content: "other", messageId: "m" }, { contextId }), MessageExists);
-  assert.equal(await context.contexts.retractMessages(contextId, ["m"]), 1);
-  assert.equal(await context.contexts.retractMessages(contextId, ["m"]), 0);
-  await assert.rejects(context.contexts.getMessage(contextId, "m"), MessageNotFound);
-  assert.equal((await context.contexts.close(contextId)).state, "closed");
-  await assert.rejects(context.contexts.send("x", { contextId }), ContextClosed);
+  await assert.rejects(thread.send({ content: "other", messageId: "m" }), MessageExists);
+  assert.equal(await thread.retractMessages(["m"]), 1);
+  assert.equal(await thread.retractMessages(["m"]), 0);
+  await assert.rejects(thread.getMessage("m"), MessageNotFound);
+  assert.equal((await thread.close()).state, "closed");
+  await assert.rejects(thread.send("x"), ContextClosed);
 });
 
 test("a history of the graph is synced, and what is new in it", async () => {

@@ -189,13 +189,14 @@ test("a budget and a config are changed", async () => {
 
 test("callers say what holds", async () => {
   const { contextId } = await context.contexts.send("The staging port is 8443.");
-  const { windowId } = await context.windows.open(contextId, "gpt-5");
+  const window = await context.windows.open(contextId, "gpt-5");
+  assert.deepEqual(await window.get(), { ...window, forks: [] }); // the handle adds methods alone
 
   const set: StateEntryInput[] = [{ section: "value", key: "staging port", value: "9001" }, { section: "sub_goal", key: "1", text: "Look." }];
-  assert.equal(await context.windows.patchState(windowId, { set }), 2);
-  assert.match((await context.windows.pack(windowId)).messagesJson, /staging port: 9001/);
-  assert.equal(await context.windows.patchState(windowId, { remove: [set[0]!] }), 1);
-  const entries = await context.windows.getState(windowId);
+  assert.equal(await window.patchState({ set }), 2);
+  assert.match((await window.pack()).messagesJson, /staging port: 9001/);
+  assert.equal(await window.patchState({ remove: [set[0]!] }), 1);
+  const entries = await context.windows.handle(window.windowId).getState();
   assert.deepEqual(entries.map(({ section, value, source }) => [section, value, source]), [["sub_goal", "open", "caller"]]);
 });
 

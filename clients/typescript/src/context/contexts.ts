@@ -2,6 +2,7 @@
 
 import type { ContextOptions } from "./app.js";
 import { type ContextEvent, type ContextIndex, contextEventOf, contextIndexOf } from "../_gen/contexts.js";
+import { ContextHandle } from "../_gen/handles.js";
 import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
@@ -14,6 +15,11 @@ const method = pb.Contexts.method;
  * all is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
+  /** Return what has the methods that are about one context, without a call. */
+  handle(contextId: string): ContextHandle {
+    return new ContextHandle(this, contextId);
+  }
+
   /**
    * Wait until what was written is found by all that it is found by, and return how far that is. Words find a message as soon as it is
    * sent; vectors, where the service has an embedder, follow.

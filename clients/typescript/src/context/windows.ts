@@ -1,7 +1,8 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
 import type { ContextOptions } from "./app.js";
-import { type Pack, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
+import { type Pack, type Window, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
+import { WindowHandle } from "../_gen/handles.js";
 import { GeneratedWindows } from "../_gen/nouns/windows.js";
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import { Unavailable } from "../gen/errors.js";
@@ -9,8 +10,22 @@ import { whole } from "../messages.js";
 import { packSince } from "../windows.js";
 
 const method = pb.ContextWindows.method;
+
+/** A window as it was opened, and the methods that are about it: `window.pack()`. */
+export type OpenWindow = Window & WindowHandle;
+
 /** An RPC is one method. A window that is of another's context, or not there at all, is `WindowNotFound`. */
 export class Windows extends GeneratedWindows {
+  override async open(...args: Parameters<GeneratedWindows["open"]>): Promise<OpenWindow> {
+    const window = await super.open(...args);
+    return Object.assign(this.handle(window.windowId), window);
+  }
+
+  /** Return what has the methods that are about one window, without a call. */
+  handle(windowId: string): WindowHandle {
+    return new WindowHandle(this, windowId);
+  }
+
   /**
    * Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
    *
