@@ -138,7 +138,7 @@ test("windows are listed, and a closed one packs no more", async () => {
   const { contextId } = await context.contexts.send("Hello");
   const [one, another] = [await context.windows.open(contextId, "gpt-5"), await context.windows.open(contextId, "gemini-2.5-pro")];
 
-  assert.deepEqual(await context.windows.list(contextId, { pageSize: 1 }), [another, one]);
+  assert.deepEqual(await context.windows.list(contextId, { pageSize: 1 }), [{ ...another }, { ...one }]);
   assert.equal((await context.windows.close(one.windowId)).isClosed, true);
   await assert.rejects(context.windows.pack(one.windowId), WindowClosed);
   await assert.rejects(context.windows.pack(newId()), WindowNotFound);
