@@ -62,6 +62,18 @@ def test_the_cookie_is_nobodys_but_the_servers(running: Running, visitor: Visito
     assert len(cookie.value) >= 43
 
 
+def test_consoles_on_two_ports_of_a_host_do_not_end_sessions_of_each_other(stack: Addresses, key: str):
+    """A browser has one jar for all ports of a host, as this client has."""
+    settings = Settings(port=0, context_address=stack.context, entity_address=stack.entity)
+    with served(settings) as first, served(settings) as second, httpx.Client() as client:
+        for console in (first, second):
+            named = {"origin": console.url}
+            assert client.post(f"{console.url}/sign-in", data={"key": key}, headers=named).status_code == 303
+        assert len(client.cookies) == 2
+        client.get(f"{second.url}/memory").raise_for_status()
+        assert client.get(f"{first.url}/memory").status_code == 200
+
+
 def test_behind_tls_the_cookie_never_goes_without(stack: Addresses, key: str):
     settings = Settings(
         port=0,
@@ -75,7 +87,7 @@ def test_behind_tls_the_cookie_never_goes_without(stack: Addresses, key: str):
 
     (name, cookie), *_ = SimpleCookie(answer.headers["set-cookie"]).items()
     assert cookie["secure"]
-    assert name.startswith("__Host-")
+    assert name == "__Host-contextkeep-443"
     assert "max-age" in answer.headers["strict-transport-security"]
 
 

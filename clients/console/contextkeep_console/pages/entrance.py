@@ -134,7 +134,7 @@ class Entrance:
     def _name(self, request: Request) -> str:
         """Return the name of the cookie: a browser has one jar for all ports of a host, and each may be a console."""
         if self._is_secure:
-            return "__Host-contextkeep"
+            return f"__Host-contextkeep-{request.url.port or 443}"
         return f"contextkeep-{request.url.port or 80}"
 
     async def _form(
