@@ -11,11 +11,12 @@ import ipaddress
 import logging
 import re
 import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from contextkeep.errors import AddressRefused
 from service_runtime.calls import current_call
@@ -28,7 +29,10 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 # 10.0.0.0/8, 127.0.0.1:8080, [fd00::/8]:443, ::1
 _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?|([0-9a-fA-F:./]+)")
-_LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 32, 4
+# Of the threads of lookups, each of which ends when the system's resolver gives up. While more than half of them look
+# something up, a tenant gets its first one alone: so 160 tenants have to hold them all before another one waits.
+_LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 256, 4
+_LOOKUP_S = 5.0  # that a caller waits, for a thread and for the name
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -154,40 +158,62 @@ def _meant(ip: _Ip) -> list[_Ip]:
 class _Lookups:
     """Looks up names in threads of its own: a server of names may take its time, and nothing ends a lookup early.
 
-    The loop's own threads, in which other calls work, stay free; and a tenant has few of these at once, further lookups
-    of which wait for one.
+    The loop's own threads, in which other calls work, stay free. A caller waits `_LOOKUP_S` at most; the thread counts
+    as its tenant's until the lookup ends.
     """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_LOOKUPS_MAX, thread_name_prefix="lookups")
-        self._free: dict[str, asyncio.Semaphore] = {}  # by tenant, of those that have lookups under way
-        self._under_way: Counter[str] = Counter()  # and of those that wait
+        self._under_way: Counter[str] = Counter()  # by tenant
+        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     async def resolved(self, host: str, port: int) -> Sequence[str]:
         call = current_call.get()
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
-        loop = asyncio.get_running_loop()
-        free = self._free.setdefault(tenant_id, asyncio.Semaphore(_LOOKUPS_OF_TENANT_MAX))
-        self._under_way[tenant_id] += 1
         try:
-            await free.acquire()
-        except BaseException:
-            self._ended(tenant_id)
-            raise
+            async with asyncio.timeout(_LOOKUP_S):
+                found = await self._looked_up(host, port, tenant_id)
+        except TimeoutError:
+            raise OSError(f"the name was not looked up within {_LOOKUP_S:.0f} s") from None
+        return list(dict.fromkeys(str(one[4][0]) for one in found))
 
-        def ended(_: object) -> None:
-            free.release()
-            self._ended(tenant_id)
-
-        looking_up = loop.run_in_executor(
+    async def _looked_up(self, host: str, port: int, tenant_id: str) -> list[Any]:
+        await self._take_thread(tenant_id)
+        looking_up = asyncio.get_running_loop().run_in_executor(
             self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         )
-        looking_up.add_done_callback(ended)
+        looking_up.add_done_callback(lambda _: self._ended(tenant_id))
         # Shielded, because a call that gives up leaves a thread that still looks up the name.
-        found = await asyncio.shield(looking_up)
-        return list(dict.fromkeys(str(one[4][0]) for one in found))
+        return await asyncio.shield(looking_up)
+
+    async def _take_thread(self, tenant_id: str) -> None:
+        if self._has_thread(tenant_id):
+            self._under_way[tenant_id] += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((tenant_id, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # it has just got one
+                self._ended(tenant_id)
+            raise
+
+    def _has_thread(self, tenant_id: str) -> bool:
+        count = self._under_way.total()
+        of_tenant_max = _LOOKUPS_OF_TENANT_MAX if 2 * count < _LOOKUPS_MAX else 1
+        return count < _LOOKUPS_MAX and self._under_way[tenant_id] < of_tenant_max
 
     def _ended(self, tenant_id: str) -> None:
         self._under_way[tenant_id] -= 1
         if not self._under_way[tenant_id]:
-            del self._under_way[tenant_id], self._free[tenant_id]
+            del self._under_way[tenant_id]
+        for _ in range(len(self._waiting)):
+            waiting_id, turn = self._waiting.popleft()
+            if turn.done():  # its caller has left
+                continue
+            if self._has_thread(waiting_id):
+                self._under_way[waiting_id] += 1
+                turn.set_result(None)
+            else:
+                self._waiting.append((waiting_id, turn))

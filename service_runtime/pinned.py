@@ -8,8 +8,9 @@ this file knows how the HTTP library sends requests.
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import ssl
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,6 +56,7 @@ class Watch:
     framing_bytes: int = 0  # that were read after heads and are not known to be of a body
     chunks: int = 0
     requests: int = 0
+    reads: int = 0
 
     def failed(self, failure: str) -> Exception:
         """Keep the first failure, and return the error that ends the response."""
@@ -104,24 +106,28 @@ class Steps:
     """Lets the conversations of a tenant read on one after the other, with as much of the loop's time for others.
 
     A tenant may have dozens of conversations at once, each of which would else have as many turns of the loop as a call
-    of somebody else.
+    of somebody else. The conversation that has read the fewest times is next: talkative servers delay each other, and
+    a server that answers briefly waits for one read of another one before each of its own.
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by tenant, of those that read
+        # By tenant of those that read: how often the conversation has read, a number in order, and its turn.
+        self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}
+        self._numbers = itertools.count()
 
-    async def take(self) -> None:
-        """Return when the call's tenant may read what has come."""
+    async def take(self, watch: Watch) -> None:
+        """Return when a conversation of the call's tenant may read what has come."""
         call = current_call.get()
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
         loop = asyncio.get_running_loop()
         if tenant_id in self._waiting:
             turn = loop.create_future()
-            self._waiting[tenant_id].append(turn)
+            heapq.heappush(self._waiting[tenant_id], (watch.reads, next(self._numbers), turn))
             await turn
         else:
-            self._waiting[tenant_id] = deque()
+            self._waiting[tenant_id] = []
             self._taken(tenant_id)
+        watch.reads += 1
 
     def _taken(self, tenant_id: str) -> None:
         loop = asyncio.get_running_loop()
@@ -132,7 +138,7 @@ class Steps:
     def _next(self, tenant_id: str) -> None:
         waiting = self._waiting[tenant_id]
         while waiting:
-            turn = waiting.popleft()
+            _, _, turn = heapq.heappop(waiting)
             if not turn.done():  # it may be cancelled
                 turn.set_result(None)
                 self._taken(tenant_id)
@@ -264,7 +270,7 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: Steps) -> httpx2
         async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
             is_in_head = self._is_in_head
             data = await self._stream.read(min(max_bytes, _HEAD_READ_BYTES if is_in_head else _READ_BYTES), timeout)
-            await steps.take()
+            await steps.take(watch)
             if is_in_head:
                 self._head_bytes += len(data)
                 self._head_lines += data.count(b"\n")

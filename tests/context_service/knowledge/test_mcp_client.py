@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ import pytest
 
 from context_service.knowledge.mcp_client import McpClient, Target, ToolRefused, _readable, origin_of
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
+from service_runtime import destinations
 from service_runtime.auth import Principal
 from service_runtime.calls import Call, current_call
 from service_runtime.destinations import Destinations, check_entries
@@ -201,8 +203,9 @@ async def test_conversations_of_a_tenant_read_one_after_the_other():
 
     async def read() -> None:
         nonlocal taken
+        watch = Watch(answer_bytes_max=1, talk_bytes_max=1)
         for _ in range(20):
-            await steps.take()
+            await steps.take(watch)
             taken += 1
 
     readers = [asyncio.ensure_future(read()) for _ in range(50)]
@@ -213,6 +216,31 @@ async def test_conversations_of_a_tenant_read_one_after_the_other():
     async with asyncio.timeout(20):
         await asyncio.gather(*readers[:-1])
     assert taken == 49 * 20
+
+
+async def test_a_brief_conversation_waits_for_few_reads_of_talkative_ones_of_its_tenant():
+    """However many these are: one read of another before each of its own, once they have read as often."""
+    steps, taken = Steps(), 0
+
+    async def talk() -> None:
+        nonlocal taken
+        watch = Watch(answer_bytes_max=1, talk_bytes_max=1)
+        while True:
+            await steps.take(watch)
+            taken += 1
+
+    talkers = [asyncio.ensure_future(talk()) for _ in range(50)]
+    try:
+        async with asyncio.timeout(60):
+            while taken < 50 * 10:
+                await asyncio.sleep(0.001)
+            brief, before = Watch(answer_bytes_max=1, talk_bytes_max=1), taken
+            for _ in range(8):
+                await steps.take(brief)
+        assert taken - before <= 2 * 8
+    finally:
+        for one in talkers:
+            one.cancel()
 
 
 async def test_a_server_that_ends_each_stream_at_once_is_not_asked_again_for_ever(client: McpClient):
@@ -421,35 +449,65 @@ async def test_no_log_has_the_secret_or_what_a_server_says(
     assert SECRET not in caplog.text and "secret words" not in caplog.text
 
 
-async def test_names_that_are_looked_up_slowly_hold_up_their_own_tenant_alone(monkeypatch: pytest.MonkeyPatch):
-    """A tenant may have its own server of names, which takes a lookup's thread for as long as it likes."""
+@dataclass
+class SlowNames:
+    """A name server that gives no answer for names below `slow.test` until it has `ended`."""
+
+    ended: threading.Event
+    began: list[str]
+    destinations: Destinations
+
+    async def lookup(self, host: str, tenant: int) -> str:
+        """Look a name up for a tenant."""
+        current_call.set(Call(call_id="", method="", principal=Principal(tenant_id=UUID(int=tenant), subject="")))
+        return (await self.destinations.checked(host, 443)).address
+
+
+@pytest.fixture
+def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowNames]:
     ended, really = threading.Event(), socket.getaddrinfo
-    began: list[str] = []
+    names = SlowNames(ended, [], Destinations(["127.0.0.1"]))
 
     def slowly(host: str, port: int, **said: Any) -> Any:
-        began.append(host)
+        names.began.append(host)
         if host.endswith(".slow.test"):
-            ended.wait(30)
+            ended.wait(60)
         return really("127.0.0.1", port, **said)
 
     monkeypatch.setattr(socket, "getaddrinfo", slowly)
-    destinations = Destinations(["127.0.0.1"])
+    yield names
+    ended.set()
 
-    async def lookup(host: str, tenant: int) -> str:
-        current_call.set(Call(call_id="", method="", principal=Principal(tenant_id=UUID(int=tenant), subject="")))
-        return (await destinations.checked(host, 443)).address
 
-    slow = [asyncio.ensure_future(lookup(f"{n}.slow.test", 1)) for n in range(40)]
-    try:
-        async with asyncio.timeout(10):
-            assert await asyncio.to_thread(int, "1") == 1  # other work of the process
-            assert await lookup("other.test", 2) == "127.0.0.1"
-        for one in slow[:20]:
-            one.cancel()  # and still no other thread is begun: those of the first four go on
-        await asyncio.sleep(0)
-        assert len(began) == 5
-    finally:
-        ended.set()
+async def test_names_that_are_looked_up_slowly_hold_up_their_own_tenant_alone(
+    slow_names: SlowNames, monkeypatch: pytest.MonkeyPatch
+):
+    """A tenant may have its own name server, which takes a thread of lookups for as long as it likes."""
+    monkeypatch.setattr(destinations, "_LOOKUP_S", 60.0)
+    slow = [asyncio.ensure_future(slow_names.lookup(f"{n}.slow.test", 1)) for n in range(40)]
+    async with asyncio.timeout(30):
+        assert await asyncio.to_thread(int, "1") == 1  # other work of the process
+        assert await slow_names.lookup("other.test", 2) == "127.0.0.1"
+    for one in slow[:20]:
+        one.cancel()  # and still no other thread is begun: those of the first four go on
+    await asyncio.sleep(0)
+    assert len(slow_names.began) == 5
+    slow_names.ended.set()
     answers = await asyncio.gather(*slow, return_exceptions=True)
     assert [str(one) for one in answers[20:]] == ["127.0.0.1"] * 20
-    assert await lookup("other.test", 1) == "127.0.0.1"
+    assert await slow_names.lookup("other.test", 1) == "127.0.0.1"
+
+
+async def test_many_tenants_whose_names_are_never_found_hold_up_no_other(
+    slow_names: SlowNames, monkeypatch: pytest.MonkeyPatch
+):
+    """A tenant without a lookup under way gets a thread at once; and each caller has an answer within a deadline."""
+    slow = [asyncio.ensure_future(slow_names.lookup(f"{n}.slow.test", 1 + n % 60)) for n in range(60 * 5)]
+    async with asyncio.timeout(60):
+        assert await slow_names.lookup("other.test", 61) == "127.0.0.1"
+    assert len(slow_names.began) < 256
+    for one in slow:
+        one.cancel()
+    monkeypatch.setattr(destinations, "_LOOKUP_S", 0.05)
+    with pytest.raises(OSError, match="not looked up within"):
+        await slow_names.lookup("last.slow.test", 62)
