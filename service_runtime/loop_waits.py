@@ -21,9 +21,11 @@ KEPT_S = 60.0  # the metrics are of the last minute
 class LoopWaits:
     """The waits of the last minute, each with the CPU time of the loop's thread in it."""
 
-    def __init__(self) -> None:
-        self._waits: deque[tuple[float, float, float]] = deque(maxlen=round(KEPT_S / INTERVAL_S))
+    def __init__(self, interval_s: float | None = None) -> None:
+        self._interval_s = interval_s or INTERVAL_S
+        self._waits: deque[tuple[float, float, float]] = deque(maxlen=round(KEPT_S / self._interval_s))
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = self._cpu_s = 0.0  # of the turn that is waited for; and the CPU time of the thread before it
 
     @contextmanager
     def watching(self, metrics: Metrics) -> Iterator[None]:
@@ -38,23 +40,33 @@ class LoopWaits:
             "CPU that the event loop's thread took at most while a turn was waited for, in the last minute",
             lambda: self._longest(2),
         )
-        self._ask()
+        self.ask()
         try:
             yield
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self.stop()
 
-    def _ask(self) -> None:
-        loop = asyncio.get_running_loop()
-        due_at = time.monotonic() + INTERVAL_S
-        self._timer = loop.call_later(INTERVAL_S, self._turn, due_at, time.thread_time())
+    def ask(self) -> None:
+        """Ask the running loop for a turn after the interval, and so on until `stop`."""
+        self._due_at, self._cpu_s = time.monotonic() + self._interval_s, time.thread_time()
+        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self.turn)
 
-    def _turn(self, due_at: float, cpu_s: float) -> None:
+    def stop(self) -> None:
+        """Ask for no more turns."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def turn(self) -> None:
+        """End the wait, note it, and ask again."""
+        self.stop()
         now = time.monotonic()
         # In the interval before it was due the loop may have worked without keeping a call waiting.
-        self._waits.append((now, max(0.0, now - due_at), max(0.0, time.thread_time() - cpu_s - INTERVAL_S)))
-        self._ask()
+        self.waited(now, max(0.0, now - self._due_at), max(0.0, time.thread_time() - self._cpu_s - self._interval_s))
+        self.ask()
+
+    def waited(self, now: float, wait_s: float, step_s: float) -> None:
+        """Note a wait that ended now, and the CPU that the loop's thread took in it."""
+        self._waits.append((now, wait_s, step_s))
 
     def _longest(self, of: int) -> float:
         since = time.monotonic() - KEPT_S

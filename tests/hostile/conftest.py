@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -15,11 +15,10 @@ from context_service.history import registry
 from context_service.query import remembered
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
 from tests.hostile.copies import Another, Copies, copying, written
-from tests.hostile.stalls import StallProbe
+from tests.hostile.stalls import PROBES, watched
 from tests.hostile.tables import Tables, reading
 from tests.hostile.things import RPCS, Things, seeded
 
@@ -42,39 +41,23 @@ def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def stalls() -> StallProbe:
-    """Of the loop of `addresses`."""
-    return StallProbe()
-
-
-@pytest.fixture(scope="package")
-def addresses(shared_urls: Urls, blob_folder: Path, stalls: StallProbe) -> Iterator[Addresses]:
+def addresses(shared_urls: Urls, blob_folder: Path) -> Iterator[Addresses]:
     # Few calls at once: a call that never ends would soon be noticed as one too many.
-    with running_in_a_thread(
-        shared_urls.service,
-        blob_folder,
-        callers=AnyTenant(),
-        watching=stalls.watching,
-        http=True,
-        calls_max=20,
-        **WHOLE_SHARES,
-    ) as started:
+    more = {"http": True, "calls_max": 20, **WHOLE_SHARES}
+    with watched("addresses", shared_urls.service, blob_folder, callers=AnyTenant(), **more) as started:
         yield started
 
 
 @pytest.fixture(autouse=True)
-def nobody_waits(request: pytest.FixtureRequest, stalls: StallProbe) -> Iterator[None]:
+def nobody_waits(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever a case does to the services, it keeps no second caller waiting."""
-    if "addresses" not in request.fixturenames:
+    if "addresses" in request.fixturenames:
+        request.getfixturevalue("addresses")
+    with ExitStack() as asked:
+        for fixture, probe in PROBES.items():
+            if fixture in request.fixturenames:
+                asked.enter_context(probe.nobody_waits())
         yield
-        return
-    request.getfixturevalue("addresses")
-    gc.disable()  # a collection that walks all of pytest would be the longest stall; a service's has less to walk
-    try:
-        with stalls.nobody_waits():
-            yield
-    finally:
-        gc.enable()
 
 
 @pytest.fixture(scope="module")

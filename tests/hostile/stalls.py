@@ -9,10 +9,17 @@ The loop's own part has a bound of its own: there no step may take longer than a
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from service_runtime.loop_waits import LoopWaits
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import Addresses
 
 AT_ONCE = 3  # attackers; a stall is one that is seen twice
 STALL_S_MAX = 0.05
@@ -25,25 +32,25 @@ _WAIT_S_MAX = 60.0
 _THREADS = ("services", "documents", "compile", "asyncio_")  # whose names begin so are of the services
 
 
-class StallProbe:
+class StallProbe(LoopWaits):
     """Watches the loop of some services, from within: a thread that asks could itself not get the interpreter."""
 
     def __init__(self) -> None:
+        super().__init__(_INTERVAL_S)
         self._waits_s: list[float] = []
         self._steps_s: list[float] = []  # the part of each wait that the loop itself took
         self._loop: asyncio.AbstractEventLoop
-        self._asked: asyncio.TimerHandle
         self._before: dict[int, float] = {}  # CPU time by thread, when it asked
 
     @contextmanager
-    def watching(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    def watching_loop(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         """Ask the loop for turns within the block."""
         self._loop = loop
-        loop.call_soon_threadsafe(lambda: self._ask(_cpu_s()))
+        loop.call_soon_threadsafe(self.ask)
         try:
             yield
         finally:
-            loop.call_soon_threadsafe(self._stop)
+            loop.call_soon_threadsafe(self.stop)
 
     @contextmanager
     def nobody_waits(self) -> Iterator[None]:
@@ -56,7 +63,11 @@ class StallProbe:
         """
         self._turn_now()
         first = len(self._waits_s)  # what begins before the block is not counted
-        yield
+        gc.disable()  # a collection that walks all of pytest would be the longest stall; a service's has less to walk
+        try:
+            yield
+        finally:
+            gc.enable()
         self._turn_now()
         for waits_s, twice_s_max, once_s_max, whose in (
             (self._waits_s, STALL_S_MAX, _ONCE_S_MAX, ""),
@@ -67,33 +78,47 @@ class StallProbe:
             assert second_s <= twice_s_max, found
             assert worst_s <= once_s_max, found
 
-    def _ask(self, now_s: dict[int, float]) -> None:
-        self._before = now_s
-        self._asked = self._loop.call_later(_INTERVAL_S, self._turn)
+    def ask(self) -> None:
+        self._before = _cpu_s()
+        super().ask()
 
-    def _stop(self) -> None:
-        self._asked.cancel()
-
-    def _turn(self) -> None:
-        # It asked after the interval, in which as much was done without keeping it waiting.
-        now_s = _cpu_s()
-        taken_s = sum(cpu_s - self._before.get(thread, 0.0) for thread, cpu_s in now_s.items())
+    def waited(self, now: float, wait_s: float, step_s: float) -> None:
+        taken_s = sum(cpu_s - self._before.get(thread, 0.0) for thread, cpu_s in _cpu_s().items())
         self._waits_s.append(max(0.0, taken_s - _INTERVAL_S))
-        loop = threading.get_ident()
-        self._steps_s.append(max(0.0, now_s.get(loop, 0.0) - self._before.get(loop, 0.0) - _INTERVAL_S))
-        self._ask(now_s)
+        self._steps_s.append(step_s)
 
     def _turn_now(self) -> None:
         """End the wait that is under way, and begin the next."""
         ended = threading.Event()
 
         def turn() -> None:
-            self._asked.cancel()
-            self._turn()
+            self.turn()
             ended.set()
 
         self._loop.call_soon_threadsafe(turn)
         assert ended.wait(_WAIT_S_MAX), "the loop gives no turns"
+
+
+PROBES: dict[str, StallProbe] = {}  # of the services that run, by the fixture that runs them
+
+
+@contextmanager
+def watched(fixture: str, database_url: str, folder: Path, **settings: Any) -> Iterator[Addresses]:
+    """Run both services for the block next to a probe, which each test that uses the fixture asks.
+
+    Args:
+        fixture: Its name. A test that runs the services itself gives a name, too, and asks the probe itself.
+        database_url: Of the services' role.
+        folder: Where blobs go.
+        settings: As of `running_in_a_thread`.
+    """
+    probe = StallProbe()
+    with running_in_a_thread(database_url, folder, watching=probe.watching_loop, **settings) as addresses:
+        PROBES[fixture] = probe
+        try:
+            yield addresses
+        finally:
+            del PROBES[fixture]
 
 
 def _cpu_s() -> dict[int, float]:

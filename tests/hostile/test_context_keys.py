@@ -25,9 +25,9 @@ from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
-from tests.clients.stack import running_in_a_thread
 from tests.conftest import cloned
 from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
+from tests.hostile.stalls import watched
 from tests.hostile.things import RPCS, SECRET, Things, seeded
 
 OWNER = NewKey(tenant="default", subject="owner", scopes=["read", "write", "delegate", "admin"])
@@ -48,7 +48,7 @@ class Issued:
 def issued(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Issued]:
     with (
         cloned(postgres) as urls,
-        running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=None, **WHOLE_SHARES) as addresses,
+        watched("issued", urls.service, tmp_path_factory.mktemp("blobs"), callers=None, **WHOLE_SHARES) as addresses,
         Client.open(addresses) as client,
     ):
         parent = KeyAdministration(urls.admin).create(OWNER)

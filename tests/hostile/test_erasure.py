@@ -30,9 +30,9 @@ from service_runtime import audit
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.methods import method_of
 from service_runtime.requests import RESPONSE, unpacked
-from tests.clients.stack import running_in_a_thread
 from tests.conftest import Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Key
+from tests.hostile.stalls import PROBES, watched
 from tests.hostile.tables import reading
 from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc
@@ -65,7 +65,8 @@ def test_nothing_is_left_of_a_word_that_was_planted_in_every_field(
     caplog.set_level(logging.DEBUG)
     folder = tmp_path / "blobs"
     with (
-        running_in_a_thread(urls.service, folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
+        watched("erasure", urls.service, folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
+        PROBES["erasure"].nobody_waits(),
         Client.open(addresses) as client,
         reading(urls) as tables,
     ):

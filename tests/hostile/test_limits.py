@@ -33,10 +33,10 @@ from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
-from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Outcome
 from tests.hostile.rules import Change, FieldPath, changed, items_of, paths, text_of_bytes, text_of_chars, value_of
+from tests.hostile.stalls import watched
 from tests.hostile.things import RPCS, Things, cases, seeded
 from tests.rpcs import Rpc
 
@@ -353,7 +353,7 @@ def lowered(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("lowered")
     with (
         cloned(postgres) as urls,
-        running_in_a_thread(urls.service, folder, callers=AnyTenant(), **LOWERED, **WHOLE_SHARES) as addresses,
+        watched("lowered", urls.service, folder, callers=AnyTenant(), **LOWERED, **WHOLE_SHARES) as addresses,
     ):
         yield addresses, urls
 

@@ -42,10 +42,10 @@ from service_runtime.calls import current_call
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
 from service_runtime.requests import Requests
-from tests.clients.stack import running_in_a_thread
 from tests.conftest import Urls
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Key
 from tests.hostile.copies import Another
+from tests.hostile.stalls import watched
 from tests.hostile.test_http import HttpClient, http  # noqa: F401
 from tests.hostile.test_races import KEY, ONCE, with_request_id
 from tests.hostile.things import RPCS, Things, cases
@@ -198,7 +198,7 @@ ANEW = re.compile(r"\brecall \{.*", re.DOTALL)
 def replica(shared_urls: Urls, blob_folder: Path) -> Iterator[Client]:
     """Another process of both services, as far as Postgres knows."""
     with (
-        running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
+        watched("replica", shared_urls.service, blob_folder, callers=AnyTenant(), **WHOLE_SHARES) as addresses,
         Client.open(addresses) as client,
     ):
         yield client

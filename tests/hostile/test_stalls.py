@@ -244,7 +244,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def test_the_probe_sees_what_holds_the_loop(loop: asyncio.AbstractEventLoop):
     probe = StallProbe()
-    with probe.watching(loop):
+    with probe.watching_loop(loop):
         with probe.nobody_waits():
             loop.call_soon_threadsafe(spin, STALL_S_MAX / 5)
             time.sleep(0.1)
@@ -258,7 +258,7 @@ def test_the_probe_sees_what_holds_the_interpreter_beside_the_loop(loop: asyncio
     """A parser in a thread keeps the loop from its turn like one in the loop."""
     text = "[" + ",".join(["[]"] * 1_800_000) + "]"
     probe = StallProbe()
-    with probe.watching(loop), pytest.raises(AssertionError, match="another caller waited"), probe.nobody_waits():
+    with probe.watching_loop(loop), pytest.raises(AssertionError, match="another caller waited"), probe.nobody_waits():
         for _ in range(3):
             loop.call_soon_threadsafe(loop.run_in_executor, None, orjson.loads, text)
             time.sleep(0.5)
