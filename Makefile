@@ -58,7 +58,7 @@ run: runtime ## start Postgres, both services and the console, and stay up until
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=4; TESTS=folder)
 	@CONTEXTKEEP_TEST_PG=$(PG) CONTEXTKEEP_TEST_DATABASES=$(DATABASES) $(PYTEST) $(TESTS)
 
-contract: install ## hold every case of the contract over gRPC and HTTP
+contract: install ## hold every case of the contract over gRPC, HTTP and the Python client
 	@CONTRACT_BY_ALL_DOORS=1 $(PYTEST) tests/contract
 
 examples: install ## try every property with many examples (EXAMPLES=1000 each; other ones each time)

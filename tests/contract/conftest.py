@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import grpc
 import httpx2
@@ -12,6 +12,7 @@ import pytest
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import cloned
+from tests.contract.python_client import PythonClient
 from tests.contract.running import AnyPrincipal, Stack
 from tests.fakes.mcp_server import FakeTool, fake_mcp
 
@@ -31,6 +32,7 @@ async def both(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFact
             yield Stack(
                 channels=channels,
                 http_ports=dict(addresses.http_ports),
+                addresses={"entity": addresses.entity, "context": addresses.context},
                 admin_url=urls.admin,
                 mcp_url=server.url,
             )
@@ -42,7 +44,21 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+@pytest.fixture(scope="package")
+async def python(both: Stack, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PythonClient]:
+    """Both services by the methods of the Python client."""
+    shared = {field.name: getattr(both, field.name) for field in fields(both)}
+    client = PythonClient(**shared, folder=tmp_path_factory.mktemp("files"))
+    yield client
+    await client.close()
+
+
 @pytest.fixture
-def stack(request: pytest.FixtureRequest, both: Stack, http: httpx2.AsyncClient) -> Stack:
-    """Both services by one way to call them, `grpc` or `http`; streams are gRPC's by either."""
-    return replace(both, http=http if request.param == "http" else None)
+def stack(request: pytest.FixtureRequest, both: Stack) -> Stack:
+    """Both services by one way to call them; streams are gRPC's by HTTP, too."""
+    match request.param:
+        case "python":
+            return request.getfixturevalue("python")
+        case "http":
+            return replace(both, http=request.getfixturevalue("http"))
+    return both

@@ -8,32 +8,47 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.contract.calls import Call
+from tests.contract.python_client import takes
 from tests.rpcs import Rpc
 
 _ARE_ALL = os.environ.get("CONTRACT_BY_ALL_DOORS") == "1"
 
 
-def is_unary(rpc: Rpc) -> bool:
+def _every(_: Any) -> bool:
+    return True
+
+
+def _is_unary(rpc: Rpc) -> bool:
     return not rpc.client_streaming and not rpc.server_streaming
 
 
-OFFERS: dict[str, Callable[[Rpc], bool]] = {"grpc": lambda rpc: True, "http": is_unary}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A way to call RPCs."""
+
+    has: Callable[[Rpc], bool]  # the RPC
+    takes: Callable[[Call], bool]  # this call of it; another one goes over gRPC
+
+
+DOORS = {
+    "grpc": Door(has=_every, takes=_every),
+    "http": Door(has=_is_unary, takes=_every),
+    "python": Door(has=_every, takes=takes),
+}
 
 
 def held(calls: Iterable[Call], door: str) -> set[tuple[str, str]]:
-    """Return what calls hold at a door: the RPCs that answer and those that refuse, and the reasons of refusals."""
-    offered = [call for call in calls if call.expects and OFFERS[door](call.rpc)]
-    refusals = [call for call in offered if call.error]
-    return {
-        *((call.rpc.name, "answer") for call in offered if not call.error),
-        *((call.rpc.name, "refusal") for call in refusals),
-        *((call.error, "reason") for call in refusals),
-    }
+    """Return what calls hold at a door: the RPCs that answer and those that refuse; over HTTP each reason, too."""
+    by = DOORS[door]
+    offered = [call for call in calls if call.expects and by.has(call.rpc) and by.takes(call)]
+    reasons = {(call.error, "reason") for call in offered if call.error and door == "http"}
+    return {(call.rpc.name, "refusal" if call.error else "answer") for call in offered} | reasons
 
 
 def by_doors(cases: Iterable[Any], calls_of: Callable[[dict[str, Any]], list[Call]]) -> list[Any]:
@@ -44,7 +59,7 @@ def by_doors(cases: Iterable[Any], calls_of: Callable[[dict[str, Any]], list[Cal
         calls_of: Returns the calls of a case.
     """
     found = []
-    for door in OFFERS:
+    for door in DOORS:
         seen: set[tuple[str, str]] = set()
         holds = [(case, held(calls_of(case.values[0]), door)) for case in cases]
         # The cases that hold most come first, so that few are enough.

@@ -8,7 +8,7 @@ import json
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import grpc
 import httpx2
@@ -21,7 +21,6 @@ from tests.connect import over_http
 from tests.contract.calls import Call, add, at_path, differences, graph_request, message_of, named, plain
 from tests.errors import raised
 
-PAGE_SIZES = (0, 1, 2)
 WAIT_S = 60  # for an answer that comes eventually
 
 
@@ -62,9 +61,29 @@ class Stack:
 
     channels: dict[str, grpc.aio.Channel]  # by process
     http_ports: dict[str, int]
+    addresses: dict[str, str]  # of gRPC
     admin_url: str  # of their database
     mcp_url: str  # of an MCP server with one tool
     http: httpx2.AsyncClient | None = None  # unary calls go over it
+
+    page_sizes: ClassVar[tuple[int, ...]] = (0, 1, 2)
+
+    async def whole(self, call: Call, messages: list[Any], key: str) -> Any:
+        """Return the answer; of a list, all of its pages in one.
+
+        Raises:
+            ContextKeepError: what the service says.
+        """
+        if not call.size_field:
+            return await self.call(call, messages, key)
+        whole: Any = call.rpc.response()
+        while True:
+            page = await self.call(call, messages, key)
+            add(whole, page)
+            whole.next_page_token = ""
+            if not page.next_page_token:
+                return whole
+            messages[0].page_token = page.next_page_token
 
     async def call(self, call: Call, messages: list[Any], key: str) -> Any:
         """Return the answer; of a stream, all of its messages in one.
@@ -133,7 +152,7 @@ class Case:
     async def run(self, call: Call) -> None:
         """Make a call, and fail where it does not answer what is expected."""
         key = self._key(**call.who)
-        sizes = (PAGE_SIZES if call.size_field else (0,)) * call.times
+        sizes = (self._stack.page_sizes if call.size_field else (0,)) * call.times
         until = time.monotonic() + WAIT_S
         while True:
             answers = await asyncio.gather(*[self._answer(call, size, key) for size in sizes])
@@ -159,23 +178,15 @@ class Case:
         kind = call.rpc.request
         said = call.request if isinstance(call.request, list) else [call.request]
         messages = [message_of(kind, one, self.letters) for one in said]
-        if not call.size_field:
-            try:
-                answer = await self._stack.call(call, messages, key)
-            except ContextKeepError as error:
-                self._refused(call, error)
-                return {}
-            assert not call.error, f"{call.rpc} answers, and does not fail with {call.error}: {answer}"
-            return plain(answer)
-        setattr(messages[0], call.size_field, size)
-        whole: Any = call.rpc.response()
-        while True:
-            page = await self._stack.call(call, messages, key)
-            add(whole, page)
-            whole.next_page_token = ""
-            if not page.next_page_token:
-                return plain(whole)
-            messages[0].page_token = page.next_page_token
+        if call.size_field:
+            setattr(messages[0], call.size_field, size)
+        try:
+            answer = await self._stack.whole(call, messages, key)
+        except ContextKeepError as error:
+            self._refused(call, error)
+            return {}
+        assert not call.error, f"{call.rpc} answers, and does not fail with {call.error}: {answer}"
+        return plain(answer)
 
     def _refused(self, call: Call, error: ContextKeepError) -> None:
         assert error.reason == call.error, f"{call.rpc}: {error!r}"
