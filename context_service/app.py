@@ -346,6 +346,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             drain_s=settings.drain_s,
             connection_age_s=settings.connection_age_s,
             connections_max=settings.connections_max,
+            pending_calls_max=ground.held.limits.pending_calls_max,
             tls=tls.files_of(settings),
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]

@@ -33,6 +33,8 @@ _log = logging.getLogger("memory")
 MIB = 1024 * 1024
 RESERVE = 1 / 16  # of the cgroup's limit: for the kernel's buffers of sockets and files, which count as the pod's
 WORK = 1 / 4  # of MEMORY_BYTES_MAX: for calls that are answered right now
+PENDING = 1 / 8  # of MEMORY_BYTES_MAX: of `WORK`, for calls that the service has not taken over from gRPC yet
+PENDING_CALL_BYTES = 16 * 1024  # that gRPC's core holds for one
 PARSERS = 1 / 4  # of MEMORY_BYTES_MAX: for the children that read documents
 KEPT = 1 / 16  # of MEMORY_BYTES_MAX: for packs that are kept for the next call
 KEPT_BYTES_MAX = 64 * MIB
@@ -62,6 +64,11 @@ class MemoryLimits:
     def own_bytes_max(self) -> int:
         """Of the process without its children."""
         return self.process_bytes_max - self.parsers_bytes_max
+
+    @property
+    def pending_calls_max(self) -> int:
+        """Calls that gRPC may keep until the service takes them over."""
+        return int(self.process_bytes_max * PENDING) // PENDING_CALL_BYTES
 
 
 class Held:

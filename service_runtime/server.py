@@ -75,6 +75,7 @@ class ServerOptions:
     drain_s: float  # how long running calls may take after SIGTERM
     connection_age_s: float  # how long a connection takes new calls
     connections_max: int  # at once; further ones are closed
+    pending_calls_max: int = 8192  # that have arrived and no handler has; core cancels further ones, whoever sent them
     tls: TlsFiles | None = None  # None: plaintext
 
 
@@ -119,6 +120,10 @@ async def running(
             # Or core counts calls that are over, too, until it has freed them, and refuses every eighth call of a plain
             # client that keeps all its calls busy. Calls that are over have a limit of their own.
             ("grpc.http2.max_deallocating_streams", STREAMS_MAX),
+            # By default core cancels calls at random, of all callers, while 1,000 to 3,000 others wait for a handler.
+            # Calls that were reset count, too, so a flood of resets would cancel calls of others.
+            ("grpc.server.max_pending_requests", options.pending_calls_max),
+            ("grpc.server.max_pending_requests_hard_limit", options.pending_calls_max),
             ("grpc.max_allowed_incoming_connections", options.connections_max),
             ("grpc.server_handshake_timeout_ms", round(HANDSHAKE_S_MAX * 1000)),
             # Two processes on one port would share its calls at random: the second must fail instead.

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -16,6 +19,7 @@ from contextkeep import AsyncEntityClient
 from contextkeep.client import _base
 from service_runtime import server
 from service_runtime.http.listening import listening
+from tests.faults import floods
 from tests.service_runtime.test_health import serving
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +78,28 @@ async def test_calls_over_the_limit_of_a_connection_wait_at_a_plain_client():
                 await check(health_pb2.HealthCheckRequest(service="one"), timeout=60)
 
         await asyncio.gather(*(caller() for _ in range(4 * server.STREAMS_MAX)))
+
+
+async def test_a_flood_of_resets_over_many_connections_cancels_no_call_of_others():
+    """Core keeps a call that was reset until it is asked for a call; by default it cancels any call past 1,000."""
+
+    def flood(port: int) -> int:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            return floods.reset_streams(connection, 500, path="/grpc.health.v1.Health/Check")
+
+    def check(port: int) -> int:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            return int(stub.Check(health_pb2.HealthCheckRequest(service="one"), timeout=60).status)
+
+    async with serving({"one": []}) as port:
+        with ThreadPoolExecutor(30) as pool:
+            # Nothing of this waits with `await`: a busy event loop takes over no call.
+            assert sum(pool.map(flood, [port] * 30)) > 25 * 500
+            time.sleep(0.5)
+            calls = [asyncio.wrap_future(pool.submit(check, port)) for _ in range(10)]
+            time.sleep(0.5)
+            assert set(await asyncio.gather(*calls)) == {health_pb2.HealthCheckResponse.SERVING}
 
 
 async def test_connections_over_the_limit_are_closed_until_others_end():
