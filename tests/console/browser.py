@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+WAIT_S_MAX = 60.0  # for a condition that holds within a second on a quiet machine
 
 # It looks for nobody but the page: this machine may have no network.
 _ARGUMENTS = (
@@ -76,8 +79,22 @@ class Browser:
         conditions = {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait until a condition holds; a browser on a busy machine takes seconds for a page."""
+        WebDriverWait(self.driver, WAIT_S_MAX).until(lambda _: condition())
+
+    def arrived(self, path: str) -> None:
+        """Wait until a page is shown whole, with its scripts run; a path that ends with "/" stands for all below it."""
+
+        def is_shown() -> bool:
+            shown = urlsplit(self.driver.current_url).path
+            is_there = shown == path or (path != "/" and path.endswith("/") and shown.startswith(path))
+            return is_there and self.run("return document.readyState") == "complete"
+
+        self.until(is_shown)
+
     def sign_in(self, key: str, user: str = "") -> None:
-        """Sign in on the page that is shown, as a person does."""
+        """Sign in on the page that is shown, as a person does, and wait for the first page."""
         if "/sign-in" not in self.driver.current_url:
             self.open("/sign-in")
         self.driver.find_element(By.NAME, "key").send_keys(key)
@@ -85,6 +102,9 @@ class Browser:
             self.driver.find_element(By.CSS_SELECTOR, "summary").click()
             self.driver.find_element(By.NAME, "user").send_keys(user)
         self.click("button.main")
+        # The click may return before the browser has sent the form, and the next command would be in its way.
+        self.until(lambda: urlsplit(self.driver.current_url).path != "/sign-in")
+        self.until(lambda: self.run("return document.readyState") == "complete")
 
     def click(self, selector: str) -> None:
         """Click the first thing that a selector finds."""
@@ -154,7 +174,7 @@ def browser(url: str, profile: Path) -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        driver.set_page_load_timeout(30)
+        driver.set_page_load_timeout(WAIT_S_MAX)
         yield Browser(driver, url)
     finally:
         driver.quit()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from contextkeep import ContextClient, ContextInput, EntityClient, NodeInput
 from contextkeep_console.settings import Settings
@@ -60,37 +58,35 @@ def page(chromium: Browser, running: Running) -> Browser:
     return chromium
 
 
-def arrived(page: Browser, there: str) -> None:
-    WebDriverWait(page.driver, 20).until(lambda driver: there in driver.current_url)
-
-
 def press(page: Browser, *keys: str) -> None:
     ActionChains(page.driver).send_keys(*keys).perform()
 
 
 def test_a_person_signs_in_and_out_by_keyboard_alone(page: Browser, key: str):
+    has_focus = "return document.activeElement.name === 'key'"
     page.open("/contexts")
+    page.until(lambda: page.run(has_focus))
     press(page, "wrong", Keys.ENTER)
-    WebDriverWait(page.driver, 20).until(lambda _: "do not take this key" in page.text)
+    page.until(lambda: "do not take this key" in page.text)
     assert any("401" in complaint for complaint in page.complaints())  # the answer itself, and nothing else
 
     page.open("/contexts")
+    page.until(lambda: page.run(has_focus))
     press(page, key, Keys.ENTER)
-    WebDriverWait(page.driver, 20).until(lambda driver: driver.current_url.endswith("/contexts"))
+    page.arrived("/contexts")
     assert "No context is begun yet" in page.text
     assert page.run("return document.cookie") == ""
 
     page.driver.find_element(By.CSS_SELECTOR, ".leave button").send_keys(Keys.ENTER)
-    WebDriverWait(page.driver, 20).until(lambda _: "You have signed out" in page.text)
+    page.until(lambda: "You have signed out" in page.text)
     assert page.complaints() == []
     page.driver.back()
-    WebDriverWait(page.driver, 10).until(lambda _: "No context is begun yet" not in page.text)
+    page.until(lambda: "No context is begun yet" not in page.text)
 
 
 def test_every_page_on_every_screen(page: Browser, world: World):
     """Nothing overflows, nothing is complained about or asked of another host, and anybody can use it."""
     page.sign_in(WORLD_KEY)
-    arrived(page, page.url + "/")
     axe = AXE.read_text("utf-8") if AXE.exists() else ""
     assert axe or os.environ.get("CI") != "true"
     wrong: dict[str, list[str]] = {}
@@ -125,7 +121,6 @@ def violations(page: Browser, axe: str) -> list[str]:
 def test_hostile_names_and_contents_stay_text(page: Browser, clients: tuple[ContextClient, EntityClient], key: str):
     pages = write_hostile(*clients)
     page.sign_in(key)
-    arrived(page, page.url + "/")
     page.look(width=400)
     for path in [*pages[:15], *pages[-3:]]:
         page.open(path)
@@ -146,16 +141,15 @@ def test_the_next_person_at_the_browser_sees_nothing_of_the_last(page: Browser, 
     page.open("/contexts")
     assert "A title of the first" in page.text
     page.click(".leave button")
-    arrived(page, "/sign-in")
+    page.arrived("/sign-in")
     page.sign_in(keys[1])
-    arrived(page, page.url + "/")
 
     for path in ("/", "/contexts", "/find?q=secret"):
         page.open(path)
         assert "of the first" not in page.source
     for _ in range(6):
         page.driver.back()
-        WebDriverWait(page.driver, 10).until(lambda _: "of the first" not in page.source)
+        page.until(lambda: "of the first" not in page.source)
 
 
 def test_a_key_that_is_revoked_while_a_page_is_open_ends_at_the_door(page: Browser, key: str, callers: Revocable):
@@ -163,7 +157,7 @@ def test_a_key_that_is_revoked_while_a_page_is_open_ends_at_the_door(page: Brows
     page.open("/contexts")
     callers.revoked.add(key)
     page.click(".nav a[href='/graph']")
-    arrived(page, "/sign-in")
+    page.arrived("/sign-in")
 
     assert "The key is no longer taken" in page.text
     assert page.complaints() == []
@@ -175,7 +169,6 @@ def test_a_lost_entity_service_is_a_banner(page: Browser, stack: Addresses, worl
         page.url = console.url
         page.open("/sign-in")
         page.sign_in(WORLD_KEY)
-        arrived(page, page.url + "/")
         assert "A service cannot be reached" in page.text
         assert "Invoice 4711" in page.text
         page.open("/graph")
@@ -192,9 +185,9 @@ def test_keys_and_heads_do_what_the_page_says(page: Browser, world: World):
     page.open("/contexts")
     press(page, "/")
     press(page, world.window, Keys.ENTER)
-    arrived(page, f"/windows/{world.window}")
+    page.arrived(f"/windows/{world.window}")
     press(page, "g", "c")
-    arrived(page, "/contexts")
+    page.arrived("/contexts")
 
     heads = page.driver.find_elements(By.CSS_SELECTOR, "th button")
     messages = next(head for head in heads if head.text.startswith("messages"))
@@ -219,7 +212,7 @@ def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
     note.write_text("# A note\n\nCall back on Monday.\n")
     page.driver.find_element(By.NAME, "file").send_keys(str(note))
     page.click("form[data-upload] button")
-    arrived(page, "/records/")
+    page.arrived("/records/")
 
     assert "Call back on Monday." in page.text
     assert "a note.md" in page.text
@@ -228,11 +221,10 @@ def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
 
 def test_what_operators_see_on_every_screen(page: Browser, operators: str):
     page.sign_in(operators)
-    arrived(page, page.url + "/")
     page.open("/access/work")
     page.click("button[value='sweep']")
-    WebDriverWait(page.driver, 20).until(lambda _: "The sweep has begun" in page.text)
-    WebDriverWait(page.driver, 20).until(lambda _: "done" in page.driver.find_element(By.ID, "jobs").text)
+    page.until(lambda: "The sweep has begun" in page.text)
+    page.until(lambda: "done" in page.run("return document.getElementById('jobs')?.innerText ?? ''"))
     axe = AXE.read_text("utf-8") if AXE.exists() else ""
     for number, path in enumerate(("/", "/access/tenants", "/access/work")):
         page.look(width=1600)
@@ -248,21 +240,20 @@ def test_what_operators_see_on_every_screen(page: Browser, operators: str):
 
 def test_a_key_is_made_and_taken_back_by_keyboard(page: Browser, administrators: str):
     page.sign_in(administrators)
-    arrived(page, page.url + "/")
     press(page, "g", "a")
-    arrived(page, "/access")
+    page.arrived("/access")
     page.driver.find_element(By.NAME, "subject").send_keys("billing-agent", Keys.ENTER)
-    WebDriverWait(page.driver, 20).until(lambda _: "It is shown once" not in page.text and "Keep it now" in page.text)
+    page.until(lambda: "It is shown once" not in page.text and "Keep it now" in page.text)
     key = page.driver.find_element(By.ID, "new-key").text
     assert key.startswith("cgk_")
     assert key not in page.driver.current_url
     assert page.overflowing() == []
 
     page.driver.find_element(By.CSS_SELECTOR, "main a.button").send_keys(Keys.ENTER)
-    arrived(page, f"/access/keys/{key[:12]}")
+    page.arrived(f"/access/keys/{key[:12]}")
     page.driver.find_element(By.NAME, "sure").send_keys(Keys.SPACE)
     page.driver.find_element(By.CSS_SELECTOR, "button.danger").send_keys(Keys.ENTER)
-    WebDriverWait(page.driver, 20).until(lambda _: "is revoked" in page.text)
+    page.until(lambda: "is revoked" in page.text)
     assert key not in page.source
     assert page.complaints() == []
 
@@ -277,10 +268,10 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
     page.complaints()
     for number in range(2):  # once more after it has begun again
         page.offline(is_offline=True)
-        WebDriverWait(page.driver, 60).until(lambda _: "does not answer" in page.text)
+        page.until(lambda: "does not answer" in page.text)
         page.offline(is_offline=False)
         context.send_message(f"Answer {number}.", context_id)
-        WebDriverWait(page.driver, 60).until(lambda _, said=f"Answer {number}.": said in page.text)
+        page.until(lambda said=f"Answer {number}.": said in page.text)
     assert page.text.count("Is anybody there?") == 1
     assert all("ERR_INTERNET_DISCONNECTED" in one for one in page.complaints())
 
@@ -300,7 +291,7 @@ def test_a_thread_asks_again_after_a_line_that_hangs(
         "  window.fetch = fetches; options.signal?.addEventListener('abort', () => reject(options.signal.reason)) })"
     )
     context.send_message("Here I am.", context_id)
-    WebDriverWait(page.driver, 60).until(lambda _: "Here I am." in page.text)
+    page.until(lambda: "Here I am." in page.text)
 
 
 def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clients, key: str):
@@ -310,11 +301,12 @@ def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clien
     page.sign_in(key)
     page.open("/graph?type=Turn")
     rows = "return document.querySelectorAll('#nodes tbody tr').length"
-    ends = time.monotonic() + 30
-    while page.run(rows) < ROWS_MAX:
+
+    def are_all_there() -> bool:
         page.run("window.scrollTo(0, document.body.scrollHeight)")
-        assert time.monotonic() < ends, page.run(rows)
-        time.sleep(0.1)
+        return int(page.run(rows)) >= ROWS_MAX
+
+    page.until(are_all_there)
     names = page.run("return [...document.querySelectorAll('#nodes tbody tr')].map((row) => row.innerText)")
     assert len({line for row in names for line in row.split("\t") if line.startswith("turn ")}) == ROWS_MAX
     assert page.complaints() == []
@@ -322,14 +314,13 @@ def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clien
 
 def test_the_table_behind_a_chart_is_exported(page: Browser, world: World):
     page.sign_in(WORLD_KEY)
-    arrived(page, page.url + "/")
     page.run(
         "window.saved = []; URL.createObjectURL = (blob) => { blob.text().then((text) => window.saved.push(text));"
         " return '#' }; document.querySelector('.bars ~ .behind').open = true"
     )
     for button in page.driver.find_elements(By.CSS_SELECTOR, ".bars ~ .behind .exports button"):
         button.send_keys(Keys.ENTER)
-    WebDriverWait(page.driver, 10).until(lambda _: page.run("return window.saved.length") == 2)
+    page.until(lambda: page.run("return window.saved.length") == 2)
     lines, rows = sorted(page.run("return window.saved"), key=lambda text: text.startswith("["))
     assert lines.splitlines()[0] == "what,records"
     assert [f"{row['what']},{row['records']}" for row in json.loads(rows)] == lines.splitlines()[1:]
@@ -340,7 +331,4 @@ def test_health_is_asked_again_by_itself(page: Browser, key: str):
     page.sign_in(key)
     page.open("/")
     page.run("document.querySelector('[data-live]').replaceChildren()")
-    ends = time.monotonic() + 20
-    while "Working memory" not in page.driver.find_element(By.ID, "health").text:
-        assert time.monotonic() < ends
-        time.sleep(0.2)
+    page.until(lambda: "Working memory" in page.run("return document.getElementById('health')?.innerText ?? ''"))
