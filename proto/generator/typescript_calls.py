@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from model import Field, Message, Model, Rpc
-from typescript_table import BOTH, CALLS, GIVEN_WHOLE, HAND_INPUTS, HAND_NOUNS, HANDLES, INPUTS, Call, Hand, Input
+from typescript_table import (
+    BOTH,
+    CALLS,
+    GIVEN_WHOLE,
+    HAND_INPUTS,
+    HAND_NOUNS,
+    HANDLES,
+    INPUTS,
+    Call,
+    Hand,
+    Input,
+    Value,
+)
 from typescript_values import (
     INTS64,
     TIMESTAMP,
@@ -63,8 +75,8 @@ def calls_of(rpc: Rpc) -> Sequence[Call]:
 class _Requests(Writer):
     """What callers give, and how it becomes fields of requests."""
 
-    def __init__(self, model: Model, values: Mapping[str, object]) -> None:
-        super().__init__(model, values)  # type: ignore[arg-type]
+    def __init__(self, model: Model, values: Mapping[str, Value]) -> None:
+        super().__init__(model, values)
         self.needed: list[str] = []  # full names of messages that callers give
 
     def name(self, field: Field, spec: Input) -> str:
@@ -105,8 +117,6 @@ class _Requests(Writer):
 
     def converted(self, field: Field, source: str, path: str, spec: Input, *, is_given: bool) -> str:
         """Return the TypeScript of a field of the request."""
-        if field.name in spec.defaults:
-            source = f"{source} ?? {spec.defaults[field.name]}"
         if not field.is_repeated:
             return self._converted_one(field, source, path, spec, is_given=is_given)
         one = self._converted_one(field, "item", f"{path}[${{place}}]", spec, is_given=True)
@@ -271,7 +281,7 @@ class _Calls(_Requests):
     prefix = ""  # of the nouns that the other client has, too
     parent, module, client, client_module = "Noun<AppClient>", "../noun.js", "AppClient", "../context/app.js"
 
-    def __init__(self, model: Model, values: Mapping[str, object]) -> None:
+    def __init__(self, model: Model, values: Mapping[str, Value]) -> None:
         super().__init__(model, values)
         self.option_types: dict[str, list[str]] = {}  # exported types of options, by name
 
@@ -316,7 +326,7 @@ class _Calls(_Requests):
     def _method(self, rpc: Rpc, call: Call) -> Iterator[str]:
         yield from self.comment("\n".join([rpc.comment, *self._parameters(rpc, call)]), "  ")
         is_page = any(field.name == "next_page_token" for field in rpc.response.fields)
-        arguments = [f"{self._argument(one, call)}: {self._argument_type(one, call)}" for one in self._args(rpc, call)]
+        arguments = [self._declared(one, call) for one in self._args(rpc, call)]
         must = any(one.name in call.required for one in self._options(rpc, call))
         arguments.append(f"options: {self._options_of(rpc, call)}{'' if must else ' = {}'}")
         (result, conversion) = self._answer(rpc, call, "page" if is_page else "answer")
@@ -330,6 +340,7 @@ class _Calls(_Requests):
             ("    const request = {", *map(wrapped, request), "    };") if request else ("    const request = {};",)
         )
         method = f"{self.stub_of_service(rpc)}.method.{method_name(rpc.name)}"
+        may_repeat = f", {call.may_repeat}" if call.may_repeat else ""
         if is_page:
             yield from self._rows(rpc, method, conversion)
         elif rpc.server_streaming:
@@ -337,14 +348,14 @@ class _Calls(_Requests):
             if call.has_timeout:
                 yield "    const timeoutMs = options.timeoutMs ?? this.client.options.timeoutMs;"
                 options = "{ ...options, timeoutMs }"
-            stream = f"this.client.stream({method}, request, {options}{'' if call.may_repeat else ', false'})"
+            stream = f"this.client.stream({method}, request, {options}{may_repeat})"
             yield f"    for await (const answer of {stream}) {{"
             yield f"      yield {conversion};"
             yield "    }"
         elif result == "void":
-            yield f"    await this.client.call({method}, request, options);"
+            yield f"    await this.client.call({method}, request, options{may_repeat});"
         else:
-            yield f"    const answer = await this.client.call({method}, request, options);"
+            yield f"    const answer = await this.client.call({method}, request, options{may_repeat});"
             yield f"    return {conversion};"
         yield "  }"
 
@@ -434,6 +445,11 @@ class _Calls(_Requests):
     def _argument(self, one: Field | str, call: Call) -> str:
         return one if isinstance(one, str) else self.name(one, call)
 
+    def _declared(self, one: Field | str, call: Call) -> str:
+        name = one if isinstance(one, str) else one.name
+        default = f" = {call.defaults[name]}" if name in call.defaults else ""
+        return f"{self._argument(one, call)}: {self._argument_type(one, call)}{default}"
+
     def _argument_type(self, one: Field | str, call: Call) -> str:
         return (
             self._hand_type(call.together[one][0]) if isinstance(one, str) else self.type(one, call, is_argument=True)
@@ -498,7 +514,10 @@ class _Calls(_Requests):
                     yield from (f"{indent}{line}" for line in self._looked_up(field, rpc, source, call))
             else:
                 is_given = field.name in {*call.args, *call.required}
-                value = self.converted(field, self._source(field, call), f"{path}{field.name}", call, is_given=is_given)
+                source = self._source(field, call)
+                if field.name in call.defaults and field.name not in call.args:
+                    source = f"{source} ?? {call.defaults[field.name]}"
+                value = self.converted(field, source, f"{path}{field.name}", call, is_given=is_given)
                 yield f"{indent}{name}," if value == name else f"{indent}{name}: {value},"
 
     def _source(self, field: Field, call: Call) -> str:
@@ -511,7 +530,9 @@ class _Calls(_Requests):
         (changed,) = (field for field in rpc.request.fields if field.name in call.flat)
         fields = [one for one in self.model.messages[changed.type_name].fields if one.name not in call.without]
         yield "updateMask: maskOf({"
-        yield from (f"  {one.name}: {self._source(one, call)}," for one in fields)
+        for one in fields:
+            inner = self.model.messages[one.type_name].fields if one.name in call.flat else [one]
+            yield f"  {one.name}: {' ?? '.join(self._source(field, call) for field in inner)},"
         yield "}),"
 
     def _is_looked_up(self, _field: Field, message: Message) -> bool:
@@ -543,6 +564,9 @@ class _Calls(_Requests):
             self.imports("../times.js", "timeText")
             return "string", f"timeText({member})"
         if not field.type_name:
+            if field.name.endswith("_json"):
+                self.imports("../json.js", "type JsonObject", "parseObject")
+                return "JsonObject", f"parseObject({member})"
             is_long = field.scalar in INTS64
             return TYPES.get(field.scalar, "number"), f"Number({member})" if is_long else member
         kind, function = self.nested_type(field.type_name), self.nested_function(field.type_name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class Call(Input):
     result: Hand | None = None  # makes what the method returns
     maybe: bool = False  # the answer may be without its value
     is_void: bool = False  # the method returns nothing
-    may_repeat: bool = True  # a stream that failed before its first answer
+    may_repeat: str = ""  # TypeScript: whether it is safe to send it twice; else it is
     has_timeout: bool = False  # a stream that ends as soon as a call
 
 
@@ -82,8 +83,6 @@ HAND_NOUNS = {
     "memories": "context/memories",
     "operations": "context/operations",
     "records": "context/records",
-    "tasks": "context/tasks",
-    "tools": "context/tools",
     "uploads": "context/uploads",
     "windows": "context/windows",
 }
@@ -317,6 +316,14 @@ _BLOB = {
         ("working_memory_id", "blob_key"),
     )
 }
+_TASK: Mapping[str, Any] = {
+    "flat": {"task", "status"},
+    "sparse": {"status"},
+    "names": {"message": "statusMessage"},
+    "hands": {
+        "message": Hand(type="MessageInput | string", module="tasks", function="statusMessageOf", imports_type=True)
+    },
+}
 _UPDATE = {"update": Hand(type="boolean", module="writes", function="dataUpdate")}
 _ENVELOPE = {
     "type": Hand(
@@ -349,6 +356,7 @@ CALLS: Mapping[str, Call | tuple[Call, ...]] = {
     "CreateCheckpoint": Call(args=("window_id",)),
     "CreateDownloadUrl": Call(args=("blob",), together=_BLOB),
     "CreateKey": Call(args=("subject", "scopes"), options="KeyFields", flat={"key"}),
+    "CreateTask": Call(args=("context_id",), options="NewTask", **_TASK),
     "DeleteAgent": Call(args=("agent_id",)),
     "DeleteAgentTemplate": Call(args=("template_id",)),
     "DeleteBlob": Call(args=("blob",), together=_BLOB),
@@ -363,12 +371,18 @@ CALLS: Mapping[str, Call | tuple[Call, ...]] = {
     "DiscoverMcpTools": Call(args=("server_id",)),
     "Erase": Call(args=("subject",)),
     "EstimateCost": Call(args=("window_id",)),
+    "ExecuteTool": Call(
+        args=("tool_name", "arguments_json"),
+        names={"arguments_json": "toolArguments"},
+        defaults={"arguments_json": "{}"},
+        may_repeat="options.readOnly === true",
+    ),
     "Expand": Call(args=("window_id", "ref")),
     "ExplainPack": Call(args=("window_id",)),
     "ExportArchive": Call(
         args=("scope",),
         hands={"scope": Hand(type="ArchiveScope", module="archives", function="scopeInput", imports_type=True)},
-        may_repeat=False,
+        may_repeat="false",
     ),
     "FetchEntityHistory": Call(args=("node_id",)),
     "FetchWMManifest": Call(args=("root_node_id",), options="ManifestFilter"),
@@ -541,6 +555,7 @@ CALLS: Mapping[str, Call | tuple[Call, ...]] = {
         types={"reset": '("enabled" | "is_default" | "deadline_ms" | "workspace" | "memory")[]'},
     ),
     "UpdateWindow": Call(args=("window_id",), options="WindowChanges", hands=_TOOLS),
+    "UpdateTask": Call(args=("task_id",), options="TaskChanges", without={"reference_task_ids"}, **_TASK),
     "WindowStats": Call(args=("window_id",)),
     "entity.AppendProgress": Call(
         args=("node_id",),

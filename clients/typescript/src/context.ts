@@ -7,7 +7,6 @@ export type { ArchiveScope } from "./archives.js";
 export type { ContextClientOptions, ContextOptions } from "./context/app.js";
 export type { ReadOptions, UploadOptions, UploadSource } from "./context/blobs.js";
 export type { HistoryOptions, WholeHistoryOptions } from "./context/history.js";
-export type { TaskOptions } from "./context/tasks.js";
 export type { NewUpload } from "./context/uploads.js";
 export type { OpenWindow } from "./context/windows.js";
 

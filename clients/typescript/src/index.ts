@@ -29,7 +29,7 @@ export type { ProviderSetting } from "./query.js";
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
-export type { StatusInput, Task, TaskState, WrittenArtifact } from "./tasks.js";
+export type { Task, TaskState, WrittenArtifact } from "./tasks.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
 export type { Forked, Outcome, Recovered, WindowWithForks } from "./windows.js";

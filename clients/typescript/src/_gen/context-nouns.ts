@@ -25,8 +25,8 @@ import { Query } from "./nouns/query.js";
 import { Records } from "../context/records.js";
 import { SourceTests } from "./nouns/source-tests.js";
 import { Specialists } from "./nouns/specialists.js";
-import { Tasks } from "../context/tasks.js";
-import { Tools } from "../context/tools.js";
+import { Tasks } from "./nouns/tasks.js";
+import { Tools } from "./nouns/tools.js";
 import { Uploads } from "../context/uploads.js";
 import { Windows } from "../context/windows.js";
 

@@ -13,9 +13,9 @@ export type { ManifestFilter, RecordFilter, RecordsQueryOptions, RecordsSearchOp
 export type { McpApproval, McpServerFields } from "./nouns/mcp-servers.js";
 export type { MemoriesRecallOptions, MemoriesReflectOptions, MemoryChanges, MemoryFilter, RetainOptions } from "./nouns/memories.js";
 export type { NewEnvelope, ProgressListOptions } from "./nouns/progress.js";
+export type { NewTask, TaskChanges, TasksListOptions } from "./nouns/tasks.js";
 export type { PagesDeleteOptions, PagesGetOptions, PagesListVersionsOptions, PutPageOptions } from "./nouns/pages.js";
 export type { QueryOptions, SettingOptions } from "./nouns/query.js";
 export type { SimilarTo } from "./nouns/embeddings.js";
 export type { SourceTestsRunOptions } from "./nouns/source-tests.js";
 export type { SpecialistFields } from "./nouns/specialists.js";
-export type { TasksListOptions } from "./nouns/tasks.js";

@@ -2,14 +2,15 @@
 
 import * as toolsPb from "../../gen/contextkeep/context/v1/tools_pb.js";
 import type { CallOptions } from "../../client.js";
-import type { AppClient } from "../../context/app.js";
+import type { AppClient, ContextOptions } from "../../context/app.js";
+import { type JsonObject, parseObject, toObject } from "../../json.js";
 import { type NodeName, nameFields } from "../../names.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
 import { type Resource, type Tool, resourceOf, toolOf } from "../tools.js";
 
 /** The calls of `tools` that are one method each. */
-export class GeneratedTools extends Noun<AppClient> {
+export class Tools extends Noun<AppClient> {
   /**
    * Lists the tools that the caller's key may call, by name.
    *
@@ -42,5 +43,33 @@ export class GeneratedTools extends Noun<AppClient> {
         return [page.resources.map(resourceOf), page.nextPageToken];
       }),
     );
+  }
+
+  /**
+   * Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
+   *
+   * Throws ToolNotFound, InvalidArgument (the arguments are not what the tool's schema says; `violations` name them),
+   * NodeNotFound (of an `externalId`), PermissionDenied (the key lacks the tool's scope, or tools that write are switched off), AnswerTooLarge, and the reasons
+   * of the RPC that the tool calls.
+   *
+   * @param toolName As tools.list has it.
+   * @param toolArguments A JSON object of up to 3 MiB. Empty: no arguments.
+   * @param options.entityNodeId The current entity: what a tool works on if its arguments name none.
+   * @param options.readOnly Refuse a tool that writes.
+   */
+  async execute(
+    toolName: string,
+    toolArguments: object = {},
+    options: { entityNodeId?: NodeName; readOnly?: boolean } & ContextOptions = {},
+  ): Promise<JsonObject> {
+    const request = {
+      toolName,
+      argumentsJson: toObject(toolArguments, "arguments_json"),
+      ...(options.entityNodeId !== undefined && nameFields("entityNodeId", options.entityNodeId)),
+      readOnly: options.readOnly,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(toolsPb.Tools.method.executeTool, request, options, options.readOnly === true);
+    return parseObject(answer.resultJson);
   }
 }
