@@ -151,10 +151,10 @@ class Bench:
         rounds = []
         for _ in range(WRITE_ROUNDS):
             made = conversation(WRITE_NODES)
-            await self._graph.write_graph([NodeInput("Session", id=made[0].session)], [])
+            await self._graph.graph.write([NodeInput("Session", id=made[0].session)], [])
             nodes = [NodeInput("Message", id=one.id, status="Completed", data=one.data) for one in made]
             edges = [EdgeInput(one.session, one.id, "Contains", id=one.edge_id) for one in made]
-            rounds.append(await self._round(self._graph.write_graph(nodes, edges), WRITE_NODES))
+            rounds.append(await self._round(self._graph.graph.write(nodes, edges), WRITE_NODES))
         self._say(f"WriteGraph of {WRITE_NODES:,} nodes and edges", rounds, 2 * WRITE_NODES, WRITE_MIN)
 
     async def imports(self, rows: int) -> None:
@@ -163,7 +163,7 @@ class Bench:
         for _ in range(IMPORT_ROUNDS if rows <= IMPORT_ROWS else 1):
             file = self._folder / "graph.ndjson"
             _write_lines(file, conversation(rows // 2))
-            rounds.append(await self._round(self._watched(self._graph.import_graph(file), memory), rows // 2))
+            rounds.append(await self._round(self._watched(self._graph.graph.import_lines(file), memory), rows // 2))
         self._say(f"ImportGraph of {rows:,} rows", rounds, rows, IMPORT_MIN)
         half = len(memory) // 2
         peaks = [max(part) - memory[0] for part in (memory[:half], memory[half:])]

@@ -55,11 +55,11 @@ class Bench:
     async def session(self, count: int, text_bytes: int) -> str:
         """Write a session of `count` messages, and the same rows into the floor table."""
         session = NodeInput("Session")
-        await self.graph.write_graph([session], [])
+        await self.graph.graph.write([session], [])
         rows = []
         for start in range(0, count, 500):
             nodes = [message(number, text_bytes) for number in range(start, min(count, start + 500))]
-            written = await self.graph.write_graph(
+            written = await self.graph.graph.write(
                 nodes, [EdgeInput(session.id, node.id, "Contains") for node in nodes]
             )
             created = [row.created_at for row in written.nodes]
@@ -85,10 +85,10 @@ class Bench:
 
     async def history(self) -> None:
         session = await self.session(HISTORY_NODES, 900)
-        await self.context.register_mapping("bench", RULES)
+        await self.context.mappings.register("bench", RULES)
 
         async def ours() -> None:
-            messages = await self.context.chat_history(session, mapping_name="bench")
+            messages = await self.context.history.stream(session, mapping_name="bench")
             assert len(messages) == HISTORY_NODES
 
         async def floor() -> None:
@@ -105,7 +105,7 @@ class Bench:
         sessions = {count: await self.session(count, 300) for count in (SHORT_NODES, LONG_NODES)}
 
         async def read(count: int) -> None:
-            answer = await self.context.get_chat_history(sessions[count], max_messages=20)
+            answer = await self.context.history.get(sessions[count], max_messages=20)
             assert len(answer) == 20
 
         async def floor() -> None:
@@ -127,7 +127,7 @@ class Bench:
 
     async def append(self, session: str, number: int) -> None:
         node = message(number, 900)
-        await self.graph.write_graph([node], [EdgeInput(session, node.id, "Contains")])
+        await self.graph.graph.write([node], [EdgeInput(session, node.id, "Contains")])
 
     async def appends(self) -> None:
         session = await self.session(1, 900)
@@ -142,7 +142,7 @@ class Bench:
         )
 
         async def insert() -> None:
-            await self.context.insert_wm_record(memory_type="data/json", name="bench", content=message(0, 900).data)
+            await self.context.records.insert(memory_type="data/json", name="bench", content=message(0, 900).data)
 
         await self.compare("insert of a record", insert, floor, target=2, repeat=APPENDS)
 

@@ -73,14 +73,14 @@ async def write(graph: AsyncEntityClient, count: int) -> str:
                 EdgeInput(customer, second, "Has"),
                 EdgeInput(second, last, "Has"),
             ]
-        await graph.write_graph(nodes=nodes, edges=edges)
+        await graph.graph.write(nodes=nodes, edges=edges)
     return last
 
 
 async def compiled(context: AsyncContextClient, what: str) -> tuple[float, float, Any]:
     """Compile, and return how long it took, how much memory grew behind its first tenth, and what was told last."""
     began, first_mib, mib, told = time.perf_counter(), 0.0, 0.0, None
-    async for told in context.compile_pages():
+    async for told in context.compiled_pages.compile():
         mib = max(mib, services_mib())
         if not first_mib and told.nodes_read > 1_000:
             first_mib = mib
@@ -98,24 +98,24 @@ async def measured(services: dev.Stack, count: int) -> bool:
         AsyncContextClient(services.context_address, timeout_s=60) as context,
     ):
         commitment = await write(graph, count)
-        put = await context.put_definition("customer", RULES)
-        await context.approve_definition("customer", put.version)
+        put = await context.definitions.put("customer", RULES)
+        await context.definitions.approve("customer", put.version)
         _, grown_mib, told = await compiled(context, "all")
         assert told.pages_written == count
         print(f"memory grew by {grown_mib:.0f} MiB behind the first thousand (<= {GROWN_MIB_MAX})")
         took = []
         for number in range(5):
-            await graph.update_node_data(commitment, {"number": number})
+            await graph.graph.update_node_data(commitment, {"number": number})
             took_s, _, told = await compiled(context, "one changed node")
             assert told.nodes_read == 1
             took.append(took_s)
         print(f"one changed node: {max(took):.2f} s at most (<= {CHANGED_S_MAX:g})")
         began = time.perf_counter()
-        *_, told = [one async for one in context.compile_pages(definition_name="customer")]
+        *_, told = [one async for one in context.compiled_pages.compile(definition_name="customer")]
         took_s = time.perf_counter() - began
         print(f"all again, unchanged: {told.pages_unchanged / took_s:,.0f} a second")
         began = time.perf_counter()
-        answer = await context.query_context(f"How many lamps are delivered to customer {count - 1}?")
+        answer = await context.query.ask(f"How many lamps are delivered to customer {count - 1}?")
         print(f"a question: {(time.perf_counter() - began) * 1000:.0f} ms, {json.dumps(answer.hits[0].title)}")
     return max(took) <= CHANGED_S_MAX and grown_mib <= GROWN_MIB_MAX
 

@@ -29,7 +29,7 @@ PAGE_P95_S, TOGETHER_S, MEMORY_MIB = 1.0, 2.0, 400
 def write(stack: dev.Stack, share: float) -> dict[str, str]:
     """Write it all, and return the addresses of pages, by name."""
     with EntityClient(stack.entity_address) as graph, ContextClient(stack.context_address) as context:
-        session = graph.create_node("Session", name="the session").id
+        session = graph.graph.create_node("Session", name="the session").id
         turns: list[str] = []
         for start in range(0, int(NODES * share), AT_ONCE):
             nodes = [
@@ -37,25 +37,25 @@ def write(stack: dev.Stack, share: float) -> dict[str, str]:
                 for place in range(AT_ONCE)
             ]
             edges = [EdgeInput(session, nodes[0].id, "Contains"), EdgeInput(nodes[0].id, nodes[1].id, "Next")]
-            graph.write_graph(nodes, edges)
+            graph.graph.write(nodes, edges)
             turns.append(nodes[0].id)
 
         def record(number: int) -> None:
             said = {"says": f"number {number}"}
             at = turns[number % len(turns)]
-            context.insert_wm_record("note", f"note {number}", content=said, entity_node_id=at)
+            context.records.insert("note", f"note {number}", content=said, entity_node_id=at)
 
         def begun(number: int) -> str:
             title = ContextInput(title=f"conversation {number}")
-            return context.send_message(f"What about {number}?", context=title, recall=False).context_id
+            return context.contexts.send(f"What about {number}?", context=title, recall=False).context_id
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(record, range(int(RECORDS * share))))
             *_, talk = pool.map(begun, range(int(CONTEXTS * share)))
         for number in range(40):
-            context.send_message(f"And {number}?", talk, recall=False)
-        window = context.open_window(talk, "gpt-5").window_id
-        context.pack(window)
+            context.contexts.send(f"And {number}?", talk, recall=False)
+        window = context.windows.open(talk, "gpt-5").window_id
+        context.windows.pack(window)
     return {
         "overview": "/",
         "contexts": "/contexts",

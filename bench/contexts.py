@@ -64,13 +64,13 @@ class Bench:
         context_id = ""
         while messages > 0:
             said = [text() for _ in range(min(messages, BATCH))]
-            context_id = (await self.context.append_messages(said, context_id or None))[0].context_id
+            context_id = (await self.context.contexts.append(said, context_id or None))[0].context_id
             messages -= len(said)
         return context_id
 
     async def send(self, context_id: str) -> None:
         """Send a message."""
-        await self.context.send_message(text(), context_id, recall=False)
+        await self.context.contexts.send(text(), context_id, recall=False)
 
     async def against_the_floor(self, echo: grpc.aio.Channel) -> bool:
         """Compare with an echo and an INSERT; say whether the target is met."""
@@ -116,7 +116,7 @@ class Bench:
         """Measure the calls of others beside many writers of one context; say whether the target is met."""
         busy, own = await self.begun(SHORT), await self.begun(SHORT)
         calls: Calls = {
-            "GetContext": lambda: self.context.get_context(own, history_length=0),
+            "GetContext": lambda: self.context.contexts.get(own, history_length=0),
             "SendMessage": lambda: self.send(own),
         }
         quiet: dict[str, list[float]] = {name: [] for name in calls}
@@ -142,7 +142,7 @@ class Bench:
         return worst <= BESIDE_MAX
 
     async def _last_seq(self, context_id: str) -> int:
-        return (await self.context.get_context(context_id, history_length=0)).context.last_seq
+        return (await self.context.contexts.get(context_id, history_length=0)).context.last_seq
 
 
 async def _timed(calls: Calls, taken: Mapping[str, list[float]], seconds: float) -> None:
@@ -175,7 +175,7 @@ async def write_for_ever(address: str, context_id: str) -> None:
 
     async def write(context: AsyncContextClient) -> None:
         while True:
-            await context.send_message(text(), context_id, recall=False)
+            await context.contexts.send(text(), context_id, recall=False)
 
     async with AsyncContextClient(address) as context, asyncio.TaskGroup() as tasks:
         for _ in range(WRITERS):

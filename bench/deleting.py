@@ -28,17 +28,17 @@ async def filled(context: AsyncContextClient, messages: int) -> str:
     talk, context_id = Talk(), None
     for _ in range(0, messages, AT_ONCE):
         said = [" ".join(talk.words(13)) for _ in range(AT_ONCE)]
-        context_id = (await context.append_messages(said, context_id))[0].context_id
+        context_id = (await context.contexts.append(said, context_id))[0].context_id
     assert context_id
     return context_id
 
 
 async def caller(context: AsyncContextClient) -> Turn:
     """Return what one caller does, in a context of its own."""
-    context_id = (await context.send_message("Hello")).context_id
+    context_id = (await context.contexts.send("Hello")).context_id
     return {
-        "append": lambda: context.send_message("It rains, and we talk of it.", context_id, recall=False),
-        "read": lambda: context.get_context(context_id, history_length=READ),
+        "append": lambda: context.contexts.send("It rains, and we talk of it.", context_id, recall=False),
+        "read": lambda: context.contexts.get(context_id, history_length=READ),
     }
 
 
@@ -66,10 +66,10 @@ async def measure(address: str, messages: int) -> None:
         await load(callers, 2)  # warm
         before = await load(callers, QUIET_S)
         begun, meanwhile = time.perf_counter(), []
-        erasure = await context.delete_context(context_id, now=True)
+        erasure = await context.contexts.delete(context_id, now=True)
         while erasure.state != "finished":
             meanwhile.append(await load(callers, 0.5))
-            erasure = await context.get_erasure(erasure.erasure_id)
+            erasure = await context.contexts.get_erasure(erasure.erasure_id)
         took_s = time.perf_counter() - begun
         after = await load(callers, QUIET_S)
     rows = erasure.messages_removed + erasure.passages_removed

@@ -37,13 +37,13 @@ async def filled(
     talk, context_id = Talk(), None
     for _ in range(0, MESSAGES * thousands, AT_ONCE):
         said = [" ".join(talk.words(13)) for _ in range(AT_ONCE)]
-        written = await context.append_messages(said, context_id, subject_user_id=SUBJECT)
+        written = await context.contexts.append(said, context_id, subject_user_id=SUBJECT)
         context_id = written[0].context_id
     for start in range(0, BLOBS * thousands, _UPLOADS_AT_ONCE):
         numbers = range(start, min(start + _UPLOADS_AT_ONCE, BLOBS * thousands))
-        await asyncio.gather(*(own.upload_blob(f"blob {number}".encode(), name="blob") for number in numbers))
+        await asyncio.gather(*(own.blobs.upload(f"blob {number}".encode(), name="blob") for number in numbers))
     for _ in range(thousands):
-        await graph.write_graph([NodeInput("Turn", data={"said": " ".join(talk.words(13))}) for _ in range(NODES)])
+        await graph.graph.write([NodeInput("Turn", data={"said": " ".join(talk.words(13))}) for _ in range(NODES)])
 
 
 async def measure(stack: dev.Stack, thousands: int) -> None:
@@ -63,10 +63,10 @@ async def measure(stack: dev.Stack, thousands: int) -> None:
         await load(callers, 2)  # warm
         before = await load(callers, QUIET_S)
         begun, meanwhile = time.perf_counter(), []
-        erasure = await context.erase(SUBJECT)
+        erasure = await context.erasures.erase(SUBJECT)
         while erasure.state != "finished":
             meanwhile.append(await load(callers, 0.5))
-            erasure = await context.get_subject_erasure(erasure.erasure_id)
+            erasure = await context.erasures.get(erasure.erasure_id)
         took_s = time.perf_counter() - begun
         after = await load(callers, QUIET_S)
     rows = sum(erasure.removed.values())

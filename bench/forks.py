@@ -40,15 +40,15 @@ def step(number: int) -> list[MessageInput]:
 
 async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, steps: int) -> bool:
     """Work, fork and merge, and print what it took; say whether the targets are met."""
-    context_id = (await context.send_message("Edit all of it. Never touch part 0.", recall=False)).context_id
+    context_id = (await context.contexts.send("Edit all of it. Never touch part 0.", recall=False)).context_id
     given = {"context_tokens": LIMIT + 1, "token_budget": 1.0, "output_reservation": 1}
-    window = await context.open_window(context_id, "m", compression_profile="coding", **given)
+    window = await context.windows.open(context_id, "m", compression_profile="coding", **given)
     processes = Processes({"service": services_of(stack)[1].pid, "postgres": stack.postgres.pid})
     done = 0
     for upto in (FEW, steps):
         for start in range(done + 1, upto + 1, STEPS_AT_ONCE):
             numbers = range(start, min(start + STEPS_AT_ONCE, upto + 1))
-            await context.append_messages(list(chain.from_iterable(map(step, numbers))), context_id)
+            await context.contexts.append(list(chain.from_iterable(map(step, numbers))), context_id)
         done = upto
         await _packed(context, window)
         calls = Calls(processes, floor)
@@ -61,18 +61,18 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, step
 
 
 async def _forked(context: AsyncContextClient, window: Window, calls: Calls, number: int) -> None:
-    fork = (await calls.measured("fork", context.fork_window(window.window_id, f"Look at part {number}."))).window
+    fork = (await calls.measured("fork", context.windows.fork(window.window_id, f"Look at part {number}."))).window
     said = [MessageInput("looks fine", role="assistant") for _ in range(10)]
-    await context.append_messages([*said, MessageInput(f"Part {number} is fine.", role="assistant")], fork.context_id)
-    await context.pack(fork.window_id, without_recall=True)
-    await calls.measured("merge", context.merge_window(fork.window_id))
-    await context.pack(window.window_id, without_recall=True)
+    await context.contexts.append([*said, MessageInput(f"Part {number} is fine.", role="assistant")], fork.context_id)
+    await context.windows.pack(fork.window_id, without_recall=True)
+    await calls.measured("merge", context.windows.merge(fork.window_id))
+    await context.windows.pack(window.window_id, without_recall=True)
 
 
 async def _packed(context: AsyncContextClient, window: Window) -> None:
     while True:
         with suppress(WindowBehind):
-            await context.pack(window.window_id, without_recall=True, timeout_s=30)
+            await context.windows.pack(window.window_id, without_recall=True, timeout_s=30)
             return
 
 

@@ -38,7 +38,7 @@ async def cpu_ms(client: AsyncContextClient, record: str, process: subprocess.Po
     watched = psutil.Process(process.pid)
     before = watched.cpu_times()
     for _ in range(CALLS):
-        await client.fetch_wm_record(record)
+        await client.records.get(record)
     after = watched.cpu_times()
     return (after.user - before.user + after.system - before.system) / CALLS * 1000
 
@@ -88,7 +88,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
                     await one.start()
                     client = await opened.enter_async_context(AsyncContextClient(one.address, api_key=api_key))
                     measured.append((kind, client, one.process, list[float]()))
-            record = (await measured[0][1].insert_wm_record("data/json", "bench", content={"a": 1})).working_memory_id
+            record = (await measured[0][1].records.insert("data/json", "bench", content={"a": 1})).working_memory_id
             for _ in range(PAIRS):
                 for _, client, process, cpu in measured:
                     cpu.append(await cpu_ms(client, record, process))

@@ -28,13 +28,13 @@ STEPS_BEHIND = 10
 async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, message_count: int) -> None:
     """Fill a context, open a window on it, and print what it took."""
     randomly, text_bytes = random.Random(1), 0
-    context_id = (await context.send_message("Read all of it.", recall=False)).context_id
+    context_id = (await context.contexts.send("Read all of it.", recall=False)).context_id
     numbers = range(1, message_count // 2 + 1)
     for start in range(0, len(numbers), STEPS_AT_ONCE):
         some = numbers[start : start + STEPS_AT_ONCE]
         messages = [*chain.from_iterable(step(number, randomly) for number in some)]
         text_bytes += sum(len(str(message)) for message in messages)
-        await context.append_messages(messages, context_id)
+        await context.contexts.append(messages, context_id)
         if sys.stderr.isatty():
             print(f"\r{2 * some[-1]:,} messages", end="", file=sys.stderr)
     processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
@@ -44,8 +44,8 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, mess
     while pack is None:
         pack = await calls.measured("read the log", _pack(context, window))
     for number in range(numbers[-1] + 1, numbers[-1] + 1 + STEPS_BEHIND):
-        await calls.measured("append", context.append_messages(step(number, randomly), context_id))
-        await calls.measured("pack", context.pack(window.window_id, without_recall=True))
+        await calls.measured("append", context.contexts.append(step(number, randomly), context_id))
+        await calls.measured("pack", context.windows.pack(window.window_id, without_recall=True))
     print(f"{pack.last_seq:,} messages, {text_bytes:,} bytes, in a window of {window.token_limit:,} tokens")
     print(calls)
     read = calls.seconds["read the log"]
@@ -55,7 +55,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, mess
 
 
 async def _opened(context: AsyncContextClient, context_id: str) -> Window:
-    return await context.open_window(
+    return await context.windows.open(
         context_id,
         "m",
         context_tokens=LIMIT + 1,
@@ -67,7 +67,7 @@ async def _opened(context: AsyncContextClient, context_id: str) -> Window:
 
 async def _pack(context: AsyncContextClient, window: Window) -> Pack | None:
     with suppress(WindowBehind):
-        return await context.pack(window.window_id, without_recall=True, timeout_s=CALL_S)
+        return await context.windows.pack(window.window_id, without_recall=True, timeout_s=CALL_S)
     return None
 
 

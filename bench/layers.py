@@ -79,10 +79,10 @@ class Layers:
     async def session(self, count: int, text_bytes: int) -> str:
         """Write a session of `count` messages."""
         session = NodeInput("Session")
-        await self.graph.write_graph([session], [])
+        await self.graph.graph.write([session], [])
         for start in range(0, count, 500):
             nodes = [message(number, text_bytes) for number in range(start, min(count, start + 500))]
-            await self.graph.write_graph(nodes, [EdgeInput(session.id, node.id, "Contains") for node in nodes])
+            await self.graph.graph.write(nodes, [EdgeInput(session.id, node.id, "Contains") for node in nodes])
         return session.id
 
     def table(self) -> str:
@@ -108,24 +108,24 @@ async def run(stack: dev.Stack, folder: Path) -> None:
     async with layers.graph, layers.context:
         flat, long = await layers.session(1, 900), await layers.session(LONG_NODES, 300)
         whole = await layers.session(HISTORY_NODES, 900)
-        await layers.context.register_mapping("bench", RULES)
-        conversation = (await layers.context.append_messages([text() for _ in range(SHORT)], None))[0].context_id
+        await layers.context.mappings.register("bench", RULES)
+        conversation = (await layers.context.contexts.append([text() for _ in range(SHORT)], None))[0].context_id
 
         async def append() -> None:
             node = message(1, 900)
-            await layers.graph.write_graph([node], [EdgeInput(flat, node.id, "Contains")])
+            await layers.graph.graph.write([node], [EdgeInput(flat, node.id, "Contains")])
 
         async def insert() -> None:
-            await layers.context.insert_wm_record(memory_type="data/json", name="bench", content=message(0, 900).data)
+            await layers.context.records.insert(memory_type="data/json", name="bench", content=message(0, 900).data)
 
         async def send() -> None:
-            await layers.context.send_message(text(), conversation, recall=False)
+            await layers.context.contexts.send(text(), conversation, recall=False)
 
         async def newest() -> None:
-            assert len(await layers.context.get_chat_history(long, max_messages=20)) == 20
+            assert len(await layers.context.history.get(long, max_messages=20)) == 20
 
         async def history() -> None:
-            assert len(await layers.context.chat_history(whole, mapping_name="bench")) == HISTORY_NODES
+            assert len(await layers.context.history.stream(whole, mapping_name="bench")) == HISTORY_NODES
 
         await layers.measure("append", append, calls=CALLS, warm_up=WARM_UP_CALLS)
         await layers.measure("insert", insert, calls=CALLS, warm_up=WARM_UP_CALLS)

@@ -76,15 +76,15 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int], seconds: float) -> i
     body = b"x" * 1000
     async with AsyncEntityClient(stack.entity_address) as graph, AsyncContextClient(stack.context_address) as context:
         sessions = [NodeInput("Session") for _ in range(CLIENTS)]
-        await graph.write_graph(sessions, [])
+        await graph.graph.write(sessions, [])
 
         def caller(session: NodeInput) -> Turn:
             async def append() -> None:
                 node = message(0, 900)
-                await graph.write_graph([node], [EdgeInput(session.id, node.id, "Contains")])
+                await graph.graph.write([node], [EdgeInput(session.id, node.id, "Contains")])
 
             async def read() -> None:
-                await context.get_chat_history(session.id, max_messages=READ)
+                await context.history.get(session.id, max_messages=READ)
 
             return {"append": append, "read": read}
 

@@ -37,9 +37,9 @@ async def measured(address: str, url: str, calls: int) -> bool:
     """Print the medians, and say whether they are within the target."""
     own, provider, whole = [], [], []
     async with AsyncContextClient(address, timeout_s=30) as context:
-        await context.put_mcp_server(SERVER, url)
-        await context.discover_mcp_tools(SERVER)
-        tool = await context.approve_mcp_tool(SERVER, TOOL)
+        await context.mcp_servers.put(SERVER, url)
+        await context.mcp_servers.discover_tools(SERVER)
+        tool = await context.mcp_servers.approve_tool(SERVER, TOOL)
         for number in range(WARMING + calls):
             began = time.perf_counter()
             # As cheaply as can be: without TLS, and in the version of the protocol that it is known to speak.
@@ -49,7 +49,7 @@ async def measured(address: str, url: str, calls: int) -> bool:
             ):
                 await client.call_tool(TOOL, {"query": "how late?", "limit": 20})
             called = time.perf_counter()
-            found = await context.query_context("how late?", provider_ids=[tool.provider_id])
+            found = await context.query.ask("how late?", provider_ids=[tool.provider_id])
             ended = time.perf_counter()
             (status,) = found.providers
             assert status.state == "ok", status

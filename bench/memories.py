@@ -41,7 +41,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
 
         async def retain() -> None:
             for text in left:
-                await context.retain_memory(text, subject_user_id="ada")
+                await context.memories.retain(text, subject_user_id="ada")
 
         began = time.perf_counter()
         await asyncio.gather(*(retain() for _ in range(AT_ONCE)))
@@ -53,7 +53,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
         for number in range(QUESTIONS + 50):
             question = made.asked[number % len(made.asked)].text
             began = time.perf_counter()
-            found = await context.recall_memories(question, subject_user_id="ada")
+            found = await context.memories.recall(question, subject_user_id="ada")
             if number >= 50:
                 took.append(time.perf_counter() - began)
             await floor.echo()

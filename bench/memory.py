@@ -91,7 +91,7 @@ class Bench:
         async def insert() -> None:
             content = {"text": f"record {len(ids)} ".ljust(900, "x")}
             name = f"record {len(ids)}"
-            record = await self.client.insert_wm_record("data/json", name, content=content, entity_node_id=entity)
+            record = await self.client.records.insert("data/json", name, content=content, entity_node_id=entity)
             ids.append(record.working_memory_id)
 
         await self.measure("insert, the first 1,000 of an entity", [insert] * PAGE)
@@ -100,8 +100,8 @@ class Bench:
         await self.measure(f"insert, the last of {RECORDS:,}", [insert] * (RECORDS - len(ids)))
         random = Random(1)
         chosen = [random.choice(ids) for _ in range(FETCHES)]
-        await self.measure("fetch one of them", [lambda one=one: self.client.fetch_wm_record(one) for one in chosen])
-        pages = self.client.fetch_wm_records_by_entity(entity, page_size=100)
+        await self.measure("fetch one of them", [lambda one=one: self.client.records.get(one) for one in chosen])
+        pages = self.client.records.list_by_entity(entity, page_size=100)
 
         async def page(size: int) -> None:
             for _ in range(size):
@@ -111,7 +111,7 @@ class Bench:
         for with_content in (False, True):
 
             async def everything(with_content: bool = with_content) -> None:
-                listed = self.client.fetch_wm_records_by_entity(entity, page_size=PAGE, with_content=with_content)
+                listed = self.client.records.list_by_entity(entity, page_size=PAGE, with_content=with_content)
                 assert len([record async for record in listed]) == len(ids)
 
             what = "with contents" if with_content else "without contents"
@@ -125,7 +125,7 @@ class Bench:
         def ask(app_id: str, mode: str, words: int) -> Callable[[], Awaitable[object]]:
             text = " ".join(VOCABULARY[random.choice(ASKED_PLACES)] for _ in range(words)) if mode != "vector" else ""
             embedding = None if mode == "text" else [random.gauss(0, 1) for _ in range(DIMENSION)]
-            return lambda: self.client.search_wm_records(text, embedding=embedding, app_id=app_id)
+            return lambda: self.client.records.search(text, embedding=embedding, app_id=app_id)
 
         for app_id in ("ten", "fifty"):
             for mode, words in (("text", 2), ("text", 1), ("vector", 0), ("fused", 2)):

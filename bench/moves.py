@@ -91,12 +91,12 @@ class Caller:
     async def run(self, over: asyncio.Event) -> None:
         """Go on until it is over."""
         session = NodeInput("Session")
-        await self._entity.write_graph([session])
+        await self._entity.graph.write([session])
         while not over.is_set():
             turn = NodeInput("Turn", data={"text": "It rains."})
             for name, call in (
-                ("append", self._entity.write_graph([turn], [EdgeInput(session.id, turn.id, "Contains")])),
-                ("read", self._context.get_chat_history(session.id, max_messages=10)),
+                ("append", self._entity.graph.write([turn], [EdgeInput(session.id, turn.id, "Contains")])),
+                ("read", self._context.history.get(session.id, max_messages=10)),
             ):
                 began = time.perf_counter()
                 try:

@@ -33,7 +33,7 @@ ROUNDS = 3
 async def flood(kind: str, address: str, key: str, record_id: str) -> None:
     """Call for ever, `FLOOD` at once, with requests that are made before and answers that are not read."""
     async with AsyncContextClient(address, api_key=key) as client:
-        context_id = (await client.send_message("The first one.")).context_id
+        context_id = (await client.contexts.send("The first one.")).context_id
     if kind == LOOK_UPS:
         path = "/contextkeep.context.v1.WorkingMemory/FetchWMRecord"
         request = memory.FetchWMRecordRequest(working_memory_id=record_id).SerializeToString()
@@ -77,7 +77,7 @@ async def timed(client: AsyncContextClient, record_id: str, seconds: float) -> l
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         began = time.perf_counter()
-        await client.fetch_wm_record(record_id)
+        await client.records.get(record_id)
         taken.append((time.perf_counter() - began) * 1000)
     return taken
 
@@ -88,8 +88,8 @@ async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> None:
         AsyncContextClient(stack.context_address, api_key=keys["hostile"], retries=0) as theirs,
         AsyncContextClient(stack.context_address, api_key=keys["other"], retries=0) as ours,
     ):
-        their_record = await theirs.insert_wm_record("data/json", "theirs", content={"a": 1})
-        record = await ours.insert_wm_record("data/json", "ours", content={"a": 1})
+        their_record = await theirs.records.insert("data/json", "theirs", content={"a": 1})
+        record = await ours.records.insert("data/json", "ours", content={"a": 1})
         record_id = record.working_memory_id
         await timed(ours, record_id, 1)
         taken: dict[str, list[float]] = {"alone": [], **{kind: [] for kind in KINDS}}

@@ -91,25 +91,25 @@ class Calls:
 async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, steps: int) -> bool:
     """Work, and print what it took; say whether the targets are met."""
     randomly, text_bytes = random.Random(1), 0
-    context_id = (await context.send_message("Read all of it.", recall=False)).context_id
+    context_id = (await context.contexts.send("Read all of it.", recall=False)).context_id
     given = {"context_tokens": LIMIT + 1, "token_budget": 1.0, "output_reservation": 1}
-    window = await context.open_window(context_id, "m", compression_profile="coding", **given)
+    window = await context.windows.open(context_id, "m", compression_profile="coding", **given)
     processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
     early, calls = Calls(processes, floor), Calls(processes, floor)
-    pack = await context.pack(window.window_id, without_recall=True)
+    pack = await context.windows.pack(window.window_id, without_recall=True)
     for number in range(1, steps + 1):
         messages = step(number, randomly)
         text_bytes += sum(len(str(message)) for message in messages)
         is_measured = number > steps - MEASURED
         of = calls if is_measured else early if EARLY - MEASURED < number <= EARLY else None
-        append = context.append_messages(messages, context_id)
+        append = context.contexts.append(messages, context_id)
         await (of.measured("append", append) if of else append)
-        before, packing = pack, context.pack(window.window_id, without_recall=True)
+        before, packing = pack, context.windows.pack(window.window_id, without_recall=True)
         kind = partial(_kind, before)
         pack = await (of.measured(kind, packing) if of else packing)
         if is_measured:
-            await of.measured("pack again", context.pack(window.window_id, without_recall=True))
-            since = context.pack(window.window_id, without_recall=True, since=before)
+            await of.measured("pack again", context.windows.pack(window.window_id, without_recall=True))
+            since = context.windows.pack(window.window_id, without_recall=True, since=before)
             await of.measured("pack since the last one", since)
         if sys.stderr.isatty():
             print(f"\r{number:,} steps", end="", file=sys.stderr)
@@ -122,7 +122,7 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, step
     share = sum(disk.values()) / text_bytes
     parts = ", ".join(f"{name} {size / text_bytes:.2f}" for name, size in disk.items())
     print(f"{share:.2f} bytes of the window on disk for a byte of text (target {DISK_RATIO}): {parts}")
-    another = await context.open_window(context_id, "m", compression_profile="coding", **given)
+    another = await context.windows.open(context_id, "m", compression_profile="coding", **given)
     behind = Calls(processes, floor)
     while await behind.measured("reading the whole log", _pack(context, another)) is None:
         pass
@@ -137,7 +137,7 @@ def _kind(before: Pack, now: Pack) -> str:
 
 async def _pack(context: AsyncContextClient, window: Window) -> Pack | None:
     with suppress(WindowBehind):
-        return await context.pack(window.window_id, without_recall=True, timeout_s=30)
+        return await context.windows.pack(window.window_id, without_recall=True, timeout_s=30)
     return None
 
 

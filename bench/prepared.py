@@ -24,23 +24,23 @@ PACK_P95_MS = 20
 async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, steps: int) -> bool:
     """Work, and print what it took; say whether the target is met."""
     randomly = random.Random(1)
-    context_id = (await context.send_message("Read all of it.", recall=False)).context_id
+    context_id = (await context.contexts.send("Read all of it.", recall=False)).context_id
     given = {"context_tokens": LIMIT + 1, "token_budget": 1.0, "output_reservation": 1}
-    window = await context.open_window(context_id, "m", compression_profile="coding", **given)
+    window = await context.windows.open(context_id, "m", compression_profile="coding", **given)
     processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
     calls, is_prepared, unprepared = Calls(processes, floor), False, 0
-    pack = await context.pack(window.window_id, without_recall=True)
+    pack = await context.windows.pack(window.window_id, without_recall=True)
     for number in range(1, steps + 1):
-        await context.append_messages(step(number, randomly), context_id)
+        await context.contexts.append(step(number, randomly), context_id)
         name = "pack"
         if is_prepared and pack.fold_eta_steps <= 1:
-            await calls.measured("commit", context.commit_fold(window.window_id))
+            await calls.measured("commit", context.windows.commit_fold(window.window_id))
             name, is_prepared = "pack of its step", False
         before = pack
-        pack = await calls.measured(name, context.pack(window.window_id, without_recall=True))
+        pack = await calls.measured(name, context.windows.pack(window.window_id, without_recall=True))
         unprepared += name == "pack" and pack.epoch != before.epoch
         if not is_prepared and pack.fold_eta_steps <= NEAR_STEPS:
-            await calls.measured("prepare", context.prepare_fold(window.window_id))
+            await calls.measured("prepare", context.windows.prepare_fold(window.window_id))
             is_prepared = True
     print(f"load {os.getloadavg()[0]:.1f}; {unprepared} folds that were not prepared\n{calls}")
     taken = sorted(calls.seconds["pack of its step"])

@@ -113,12 +113,12 @@ async def large(services: dev.Stack, passages: int) -> bool:
         turns = [one.text for one in talk(turns=passages).turns]
         for start in range(0, passages, 2_000):
             text = "\n\n".join(turns[start : start + 2_000])
-            await context.insert_wm_record("text/markdown", f"{start}.md", content_text=text, entity_node_id=node_id)
+            await context.records.insert("text/markdown", f"{start}.md", content_text=text, entity_node_id=node_id)
         await asyncio.sleep(5)
         took = []
         for question in questions[:200]:
             began = time.perf_counter()
-            found = await context.query_context(question, context_ids=[context_id], node_ids=[node_id])
+            found = await context.query.ask(question, context_ids=[context_id], node_ids=[node_id])
             took.append(time.perf_counter() - began)
             assert {one.state for one in found.providers if one.family in ("context", "workspace")} == {"ok"}
             await floor.echo()

@@ -43,7 +43,7 @@ async def filled(context: AsyncContextClient, passages: int) -> tuple[str, Seque
     context_id = ""
     for start in range(0, passages, BATCH):
         said = list(map(message_of, conversation.turns[start : start + BATCH]))
-        context_id = (await context.append_messages(said, context_id or None))[0].context_id
+        context_id = (await context.contexts.append(said, context_id or None))[0].context_id
     return context_id, [asked.text for asked in conversation.asked]
 
 
@@ -99,7 +99,7 @@ async def run(stack: dev.Stack, questions: int, among: int) -> bool:
             for profile in ("default", "conversation"):
                 for name, texts in (("its facts", asked), ("common words", COMMON)):
                     calls = [
-                        partial(context.recall, context_id, text, profile=profile)
+                        partial(context.contexts.recall, context_id, text, profile=profile)
                         for text in islice(cycle(texts), questions)
                     ]
                     async with beside() as floor:

@@ -101,7 +101,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
             opened.push_async_callback(each.kill)
             await listening(each.process, each.port)
         client = await opened.enter_async_context(AsyncContextClient(one[0].address))
-        record = (await client.insert_wm_record("data/json", "bench", content={"a": 1})).working_memory_id
+        record = (await client.records.insert("data/json", "bench", content={"a": 1})).working_memory_id
         kinds = {"one process": one, "two, a port each": two, "two, one port": sharing}
         return sum([await compared(kinds, record, callers) for callers in CALLERS])
 

@@ -133,7 +133,7 @@ class Bench:
         """Import so many other sessions, and the same messages into the floor table; read one in the middle of them."""
         sessions = [str(new_id()) for _ in range(count)]
         started = time.perf_counter()
-        await self.graph.import_graph(lines(sessions))
+        await self.graph.graph.import_lines(lines(sessions))
         print(f"one of {count:,} of {OTHER_NODES:,} messages, imported in {time.perf_counter() - started:.0f} s")
         await self.floor.execute(
             "INSERT INTO floor.message SELECT e.from_node_id, n.id, n.created_at, n.data"
@@ -145,7 +145,7 @@ class Bench:
     async def measure(self, name: str, shape: Shape) -> None:
         """Write a session of a shape, and the same messages into the floor table; read both."""
         session = NodeInput("Session")
-        await self.graph.write_graph([session], [])
+        await self.graph.graph.write([session], [])
         rows = shape.rows(session.id)
         for start in range(0, len(rows), 600):
             await self._write(session.id, rows[start : start + 600])
@@ -159,12 +159,12 @@ class Bench:
             "node_types": ["Message"],
             "timeout_s": 60,
         }
-        walked = [reached async for reached in self.graph.traverse(session.id, **asked)]
+        walked = [reached async for reached in self.graph.graph.traverse(session.id, **asked)]
         half = walked[len(walked) // 2].node
         middle = pb.TraversePosition(created_at=half.created_at, seq=half.seq)
 
         async def page(after: pb.TraversePosition | None) -> None:
-            pages = self.graph.traverse_pages(session.id, limit=PAGE, after=after, **asked)
+            pages = self.graph.graph.traverse_pages(session.id, limit=PAGE, after=after, **asked)
             assert sum([len(message.nodes) async for message in pages]) == PAGE
 
         async def page_floor() -> None:
@@ -176,9 +176,7 @@ class Bench:
 
     async def _compare_newest(self, session: str, mapping_name: str, texts: Sequence[str], *, repeat: int) -> None:
         async def newest() -> None:
-            answer = await self.context.get_chat_history(
-                session, mapping_name=mapping_name, max_messages=20, timeout_s=60
-            )
+            answer = await self.context.history.get(session, mapping_name=mapping_name, max_messages=20, timeout_s=60)
             assert [message.content for message in answer.messages] == texts
 
         async def newest_floor() -> None:
@@ -191,7 +189,7 @@ class Bench:
         self.rows.append(await compare(name, ours, floor, target=target, processes=self._processes, repeat=repeat))
 
     async def _write(self, session: str, rows: Rows) -> None:
-        written = await self.graph.write_graph([node for node, _ in rows], [edge for _, edge in rows])
+        written = await self.graph.graph.write([node for node, _ in rows], [edge for _, edge in rows])
         messages = [
             (session, node.id, row.created_at, orjson.dumps(node.data).decode())
             for (node, _), row in zip(rows, written.nodes, strict=True)

@@ -37,11 +37,13 @@ async def callers_of(stack: dev.Stack, keys: list[str], opened: AsyncExitStack) 
         key = keys[number % len(keys)]
         entity = await opened.enter_async_context(AsyncEntityClient(stack.entity_address, api_key=key))
         context = await opened.enter_async_context(AsyncContextClient(stack.context_address, api_key=key))
-        session = (await entity.create_node("Session")).id
+        session = (await entity.graph.create_node("Session")).id
         callers.append(
             {
-                "append": lambda entity=entity, session=session: entity.append_message(session, "user", "It rains."),
-                "read": lambda context=context, session=session: context.get_chat_history(session, max_messages=READ),
+                "append": lambda entity=entity, session=session: entity.graph.append_message(
+                    session, "user", "It rains."
+                ),
+                "read": lambda context=context, session=session: context.history.get(session, max_messages=READ),
             }
         )
     return callers

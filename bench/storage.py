@@ -26,7 +26,7 @@ SWEPT = ("request",)
 async def write(graph: AsyncEntityClient, text_bytes: int) -> None:
     """Append the messages of one session."""
     session = NodeInput("Session")
-    await graph.write_graph([session], [])
+    await graph.graph.write([session], [])
     # Words, not one letter again and again: text that compresses like text.
     words = Path(__file__).read_text(encoding="utf-8") * 2
 
@@ -34,7 +34,7 @@ async def write(graph: AsyncEntityClient, text_bytes: int) -> None:
         for number in range(first, MESSAGES, AT_ONCE):
             text = words[number % 997 :][:text_bytes]
             node = NodeInput("EntityUserMessage", status="Completed", data={"content": text})
-            await graph.write_graph([node], [EdgeInput(session.id, node.id, "Contains")])
+            await graph.graph.write([node], [EdgeInput(session.id, node.id, "Contains")])
 
     await asyncio.gather(*map(append_each, range(AT_ONCE)))
 

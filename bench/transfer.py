@@ -92,8 +92,8 @@ def _fill(client: ContextClient, size_mb: int) -> None:
     """Write files, and contexts that point at them."""
     for number in range(size_mb * MB // 2 // FILE_BYTES):
         data = number.to_bytes(8, "big") * (FILE_BYTES // 8)
-        record = client.upload_blob(data, name=f"file {number}")
-        client.send_message(
+        record = client.blobs.upload(data, name=f"file {number}")
+        client.contexts.send(
             MessageInput("See the file.", parts=[PartInput(working_memory_id=record.working_memory_id)])
         )
     _fill_contexts(client, size_mb * MB // 2 // MESSAGE_BYTES)
@@ -104,15 +104,15 @@ def _fill_contexts(client: ContextClient, count: int) -> list[str]:
     context_ids = []
     texts = [MessageInput(text) for text in messages(count, MESSAGE_BYTES)]
     for start in range(0, len(texts), CONTEXT_MESSAGES):
-        context_ids.append(client.send_message("begin").context_id)
+        context_ids.append(client.contexts.send("begin").context_id)
         for place in range(start, min(start + CONTEXT_MESSAGES, len(texts)), 500):
-            client.append_messages(texts[place : place + 500], context_ids[-1])
+            client.contexts.append(texts[place : place + 500], context_ids[-1])
     return context_ids
 
 
 def _fill_large(stack: dev.Stack, client: ContextClient, size_mb: int) -> None:
     """Write what makes an archive of about so many MB."""
-    record_id = client.upload_blob(b"a file", name="file").working_memory_id
+    record_id = client.blobs.upload(b"a file", name="file").working_memory_id
     templates = _fill_contexts(client, TEMPLATES * CONTEXT_MESSAGES)
     count = round(size_mb * MB * (1 - LARGE_FILES) / LARGE_MESSAGE_BYTES / CONTEXT_MESSAGES)
     left_bytes = size_mb * MB * LARGE_FILES
@@ -237,9 +237,9 @@ def _exported(source: ContextClient, archive: Path, cut_at_bytes: int) -> None:
 
     if cut_at_bytes:
         with suppress(_Cut):
-            source.export_archive(archive, tenant=True, on_progress=cut)
+            source.archives.export(archive, tenant=True, on_progress=cut)
         assert not archive.exists(), "it was not cut"
-    source.export_archive(archive, tenant=True)
+    source.archives.export(archive, tenant=True)
 
 
 def _imported(stack: dev.Stack, key: str, archive: Path, cut_at_bytes: int) -> None:
@@ -253,7 +253,9 @@ def _imported(stack: dev.Stack, key: str, archive: Path, cut_at_bytes: int) -> N
                 if sent_bytes >= cut_at_bytes:
                     importing.cancel()
 
-            importing = asyncio.ensure_future(client.import_archive(archive, import_id=import_id, on_progress=stop))
+            importing = asyncio.ensure_future(
+                client.archives.import_archive(archive, import_id=import_id, on_progress=stop)
+            )
             with suppress(asyncio.CancelledError):
                 await importing
 
@@ -261,9 +263,9 @@ def _imported(stack: dev.Stack, key: str, archive: Path, cut_at_bytes: int) -> N
         asyncio.run(cut())
     with _client(stack, key) as client:
         if cut_at_bytes:
-            reached_bytes = client.get_import(import_id).offset_bytes
+            reached_bytes = client.archives.get_import(import_id).offset_bytes
             print(f"cut at {cut_at_bytes / MB:.0f} MB, gone on with at {reached_bytes / MB:.0f}", flush=True)
-        done = client.import_archive(archive, import_id=import_id)
+        done = client.archives.import_archive(archive, import_id=import_id)
     assert not any(row.conflicts or row.present for row in done.rows), "it was not all new"
 
 

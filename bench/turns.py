@@ -35,13 +35,13 @@ DEAR = f"{_TEN}.all(a, {_TEN}.all(b, {_TEN}.all(c, a + b + c > 0))) ? 'a' : 'b'"
 async def session(graph: AsyncEntityClient, turns: int) -> str:
     """Return a node with so many turns below it."""
     root = NodeInput("Session")
-    await graph.write_graph([root])
+    await graph.graph.write([root])
     for start in range(0, turns, 500):
         nodes = [
             NodeInput("Turn", data={"user_input": f"question {number}", "assistant_output": "answer"})
             for number in range(start, min(start + 500, turns))
         ]
-        await graph.write_graph(nodes, [EdgeInput(root.id, node.id, "Contains") for node in nodes])
+        await graph.graph.write(nodes, [EdgeInput(root.id, node.id, "Contains") for node in nodes])
     return root.id
 
 
@@ -139,14 +139,14 @@ async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> float:
     ):
         large = await session(their_graph, NODES)
         small = await session(graph, 100)
-        record = await ours.insert_wm_record("data/json", "needle", content={"a": 1})
+        record = await ours.records.insert("data/json", "needle", content={"a": 1})
         await register_dear(theirs)
         both = Loops([process.pid for process in services_of(stack)])
         one = Loops([stack.processes["context-service"].pid])  # the Context Service's
         calls: Calls = {
-            "FetchWMRecord": (lambda: ours.fetch_wm_record(record.working_memory_id), one),
-            "SearchWMRecords": (lambda: ours.search_wm_records("needle"), one),
-            "GetChatHistory, 100 nodes": (lambda: ours.get_chat_history(small), both),
+            "FetchWMRecord": (lambda: ours.records.get(record.working_memory_id), one),
+            "SearchWMRecords": (lambda: ours.records.search("needle"), one),
+            "GetChatHistory, 100 nodes": (lambda: ours.history.get(small), both),
         }
         await called(calls, 2)
         alone, beside = ({name: Taken([], []) for name in calls} for _ in range(2))

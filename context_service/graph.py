@@ -234,7 +234,7 @@ class EntityGraph:
         """
         rows = _Rows(walk)
         async with self._as_caller() as client:
-            pages = client.traverse_pages(
+            pages = client.graph.traverse_pages(
                 walk.node_id,
                 edge_types=walk.edge_types,
                 direction=walk.direction,
@@ -267,7 +267,7 @@ class EntityGraph:
             Unavailable: the Entity Service does not answer.
         """
         async with self._as_caller() as client:
-            pages = client.traverse_pages(
+            pages = client.graph.traverse_pages(
                 root_id,
                 edge_types=edge_types,
                 depth_max=depth_max,
@@ -344,7 +344,7 @@ class EntityGraph:
 
     async def names(self) -> list[str]:
         """Return the graphs that have nodes, and are the caller's."""
-        async with self._as_caller() as client, aclosing(client.list_graphs()) as graphs:
+        async with self._as_caller() as client, aclosing(client.graph.list_graphs()) as graphs:
             return [graph.graph_name async for graph in graphs]
 
     async def lines(self, graph_name: str, resume_token: str) -> AsyncGenerator[GraphLines, None]:
@@ -366,7 +366,7 @@ class EntityGraph:
             InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; what is before its batch is written.
         """
         async with self._as_caller() as client:
-            done = await client.import_graph(lines, graph_name=graph_name)
+            done = await client.graph.import_lines(lines, graph_name=graph_name)
         return {kind: (getattr(done, kind).written, getattr(done, kind).existed) for kind in _ROW_KINDS}
 
     async def owned(self, subject: str) -> Mapping[str, int]:

@@ -70,7 +70,7 @@ def record(context, window, pack, usage):
     """Say what was billed: budgets are kept by it. Small servers do not say."""
     if not usage:
         return
-    context.record_usage(
+    context.windows.record_usage(
         window.window_id,
         epoch=pack.epoch,
         pack_tokens=pack.tokens,
@@ -84,11 +84,11 @@ def main(question, window_id=""):
     """Let the model work on a question until it calls no more tools."""
     with ContextClient() as context, OpenAI() as model:
         if window_id:
-            window = context.get_window(window_id)
-            context.append_messages([question], window.context_id)
+            window = context.windows.get(window_id)
+            context.contexts.append([question], window.context_id)
         else:
-            window = context.open_window(
-                context.append_messages([question])[0].context_id,
+            window = context.windows.open(
+                context.contexts.append([question])[0].context_id,
                 MODEL,
                 message_format="openai",
                 system_prompt="You answer questions about a project, after looking at its files.",
@@ -97,7 +97,7 @@ def main(question, window_id=""):
             )
 
         for _ in range(STEPS_MAX):
-            pack = context.pack(window.window_id)
+            pack = context.windows.pack(window.window_id)
             completion = model.chat.completions.create(model=MODEL, **pack.body)
             record(context, window, pack, completion.usage)
             said = completion.choices[0].message
@@ -105,12 +105,12 @@ def main(question, window_id=""):
             text = said.content or ("" if calls else "(no answer)")
             answer = MessageInput(text, role="assistant", parts=[PartInput(tool_call=call) for call in calls])
             # Kept before a tool runs: whoever goes on behind a crash knows what was called.
-            context.append_messages([answer], window.context_id)
+            context.contexts.append([answer], window.context_id)
             if not calls:
                 print(text)
                 break
             results = [MessageInput(role="tool", parts=[PartInput(tool_result=answered(call))]) for call in calls]
-            context.append_messages(results, window.context_id)
+            context.contexts.append(results, window.context_id)
         print(f"window {window.window_id}: {pack.step_count} steps, {pack.tokens:,} tokens")
 
 

@@ -170,22 +170,22 @@ def files(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     binary.write_bytes(random.Random(1).randbytes(BINARY_BYTES))  # noqa: S311 - made up, and the same each time
 
     with step(f"upload {binary.name}, {BINARY_BYTES:,} bytes"):
-        uploaded = context.upload_blob(binary, memory_type="file", description="made by the demo")
+        uploaded = context.blobs.upload(binary, memory_type="file", description="made by the demo")
     # No page that shows the examples: `examples/find.py` has to find its own file first.
     with step(f"upload {PAGE.name}"):
-        page = context.upload_blob(PAGE, memory_type="text/markdown")
+        page = context.blobs.upload(PAGE, memory_type="text/markdown")
     with step("store the working_memory_id in a node's data"):
-        node = graph.create_node("Report", name="demo report", data={"working_memory_id": page.working_memory_id})
+        node = graph.graph.create_node("Report", name="demo report", data={"working_memory_id": page.working_memory_id})
 
     with step("find the file through the node, and read it back"):
-        found = graph.get_node(node.id).data["working_memory_id"]
+        found = graph.graph.get_node(node.id).data["working_memory_id"]
         copy = folder / "copy.md"
-        context.download_blob(found, copy)
+        context.blobs.download(found, copy)
     show_sha256(PAGE.name, PAGE, copy)
 
     with step("read the binary back"):
         copy = folder / "weights.copy.bin"
-        context.download_blob(uploaded.working_memory_id, copy)
+        context.blobs.download(uploaded.working_memory_id, copy)
     show_sha256(binary.name, binary, copy)
 
 
@@ -201,7 +201,7 @@ def conversation(graph: EntityClient) -> str:
         session = NodeInput("Session", name="support")
         nodes = [NodeInput("Turn", data=turn) for turn in turns]
         edges = [EdgeInput(session.id, node.id, "Contains") for node in nodes]
-        graph.write_graph([session, *nodes], edges)
+        graph.graph.write([session, *nodes], edges)
     return session.id
 
 
@@ -209,7 +209,7 @@ def history(context: ContextClient, session_id: str) -> None:
     """Print a chat history that is stored nowhere."""
     title("Chat history: read off the graph by the mapping simple_chat")
     with step("read it"):
-        messages = context.chat_history(session_id)
+        messages = context.history.stream(session_id)
     show(messages)
 
 
@@ -228,10 +228,10 @@ def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None
             EdgeInput(ask.id, empty.id, "InResponseTo"),
             EdgeInput(ask.id, answer.id, "InResponseTo"),
         ]
-        graph.write_graph([session, ask, empty, answer], edges)
+        graph.graph.write([session, ask, empty, answer], edges)
     with step("register the mapping, and again: the same rules are free"):
         for _ in range(2):
-            context.register_mapping(
+            context.mappings.register(
                 "typed_chat",
                 {
                     "edge_types": ["Contains", "InResponseTo"],
@@ -244,7 +244,7 @@ def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None
                 app_id="demo",
             )
     with step("read the history through it"):
-        messages = context.chat_history(session.id, app_id="demo", mapping_name="typed_chat")
+        messages = context.history.stream(session.id, app_id="demo", mapping_name="typed_chat")
     show(messages)
 
 
@@ -252,28 +252,30 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     """Ask for what was said 300 messages ago, here and in another conversation."""
     title("Recall: what matters of a long conversation, and nothing of another")
     with step("a first message begins a context"):
-        visit = context.send_message("Good morning, this is the front desk.", context=ContextInput(title="visit"))
+        visit = context.contexts.send("Good morning, this is the front desk.", context=ContextInput(title="visit"))
     admission = {"patient": "Ada", "complaint": "a cough since Monday, worse at night", "temperature_c": 38.2}
     with step("send a structured record, as a data part"):
-        context.send_message(MessageInput(parts=[PartInput(data=admission)]), visit.context_id)
+        context.contexts.send(MessageInput(parts=[PartInput(data=admission)]), visit.context_id)
     with step("send a PDF, by a part that points at its record"):
-        scan = context.upload_blob(pdf(FINDING), name="x-ray.pdf")
+        scan = context.blobs.upload(pdf(FINDING), name="x-ray.pdf")
         shown = MessageInput("Here is the picture.", parts=[PartInput(working_memory_id=scan.working_memory_id)])
-        context.send_message(shown, visit.context_id)
+        context.contexts.send(shown, visit.context_id)
     put_letter(context, visit.context_id)
     with step(f"talk of other things, {TALK_MESSAGES} messages long"):
-        context.append_messages(talk(TALK_MESSAGES), visit.context_id)
+        context.contexts.append(talk(TALK_MESSAGES), visit.context_id)
 
     if os.environ.get("EMBEDDING_PROVIDER") == "local":
         question = QUESTION_BY_MEANING
         print("    with the local model: by words and by meaning")
         with step("wait for the vectors, which are made behind the messages"):
-            context.wait_for_index(visit.context_id, wait_s=120)
+            context.contexts.wait_for_index(visit.context_id, wait_s=120)
     else:
         question = QUESTION
         print("    by words alone; for meaning: pip install './clients/python' '.[local-embedding]'")
     with step(f"ask {question!r}, for 3 passages within {TOKENS_MAX:,} tokens"):
-        recalled = context.recall(visit.context_id, question, tokens_max=TOKENS_MAX, items_max=3, with_features=True)
+        recalled = context.contexts.recall(
+            visit.context_id, question, tokens_max=TOKENS_MAX, items_max=3, with_features=True
+        )
     for item in recalled.items:
         show_recalled(item)
     print(f"    {recalled.left_out_count} others left out; {recalled.tokens} of {TOKENS_MAX:,} tokens, for a prompt:")
@@ -282,9 +284,9 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
         raise SystemExit("the complaint was not recalled")
 
     with step("wait for the text of the PDF, which is read behind its message"):
-        index = context.wait_for_index(visit.context_id)
+        index = context.contexts.wait_for_index(visit.context_id)
     with step(f"ask {PDF_QUESTION!r}"):
-        found = context.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
+        found = context.contexts.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
     for item in found.items:
         show_recalled(item)
     if not index.is_complete or FINDING not in found.prompt_text:
@@ -292,13 +294,13 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
 
     find_letter(context, visit.context_id)
     with step("ask the same in a second context"):
-        other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
-        context.wait_for_index(other.context_id)
-        elsewhere = context.recall(other.context_id, question, tokens_max=TOKENS_MAX)
+        other = context.contexts.send("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
+        context.contexts.wait_for_index(other.context_id)
+        elsewhere = context.contexts.recall(other.context_id, question, tokens_max=TOKENS_MAX)
     print(f"    {len(elsewhere.items)} passages")
     with step("send a standalone message"):
-        context.send_message(question, standalone=True)
-    contexts = [one.title for one in context.list_contexts()]
+        context.contexts.send(question, standalone=True)
+    contexts = [one.title for one in context.contexts.list()]
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has what is not its own")
@@ -308,16 +310,16 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
 def delete(context: ContextClient, context_id: str) -> None:
     """Delete a context for good, and print the receipt."""
     with step("delete the first context for good"):
-        receipt = context.delete_context(context_id, now=True)
+        receipt = context.contexts.delete(context_id, now=True)
         while receipt.state == "running":
             time.sleep(0.05)
-            receipt = context.get_erasure(receipt.erasure_id)
+            receipt = context.contexts.get_erasure(receipt.erasure_id)
     print(f"    receipt {receipt.erasure_id}, {receipt.state}")
     print(
         f"    removed: {receipt.messages_removed} messages, {receipt.passages_removed} passages, "
         f"{receipt.vectors_removed} vectors, {receipt.tasks_removed} task, {receipt.artifacts_removed} artifact"
     )
-    if receipt.messages_removed != receipt.message_count or [one.title for one in context.list_contexts()] != [
+    if receipt.messages_removed != receipt.message_count or [one.title for one in context.contexts.list()] != [
         "laboratory"
     ]:
         raise SystemExit("something is left of what was deleted")
@@ -336,32 +338,32 @@ def portability(services: dev.Stack, folder: Path) -> None:
     with here, there:
         with step("write a conversation that points at a file, and remember something of the user"):
             picture = hashlib.sha256(b"x-ray").digest() * 32_768
-            record = here.upload_blob(picture, name="x-ray.bin")
-            begun = here.send_message(
+            record = here.blobs.upload(picture, name="x-ray.bin")
+            begun = here.contexts.send(
                 MessageInput("Here is the x-ray.", parts=[PartInput(working_memory_id=record.working_memory_id)]),
                 subject_user_id="ada",
             )
             said = [MessageInput(f"Line {n} of the visit.", role="assistant") for n in range(TALK_MESSAGES)]
-            here.append_messages(said, begun.context_id, subject_user_id="ada")
-            here.retain_memory("Ada is allergic to penicillin.", subject_user_id="ada")
+            here.contexts.append(said, begun.context_id, subject_user_id="ada")
+            here.memories.retain("Ada is allergic to penicillin.", subject_user_id="ada")
         for name, scope in (("context", {"context_id": begun.context_id}), ("user", {"user_id": "ada"})):
             path = folder / f"{name}.archive"
             with step(f"take the {name} out, and put it in elsewhere, twice"):
-                done = here.export_archive(path, **scope)
-                met = [there.import_archive(path) for _ in range(2)]
+                done = here.archives.export(path, **scope)
+                met = [there.archives.import_archive(path) for _ in range(2)]
             print(f"    {done.size_bytes:,} bytes; {_met(met[0])}; again: {_met(met[1])}")
             if sum(row.conflicts for one in met for row in one.rows) or sum(row.written for row in met[1].rows):
                 raise SystemExit("an import wrote twice what is once")
         histories = [
             [
                 (one.seq, one.content, one.created_at)
-                for one in client.list_messages(begun.context_id, subject_user_id="ada")
+                for one in client.contexts.list_messages(begun.context_id, subject_user_id="ada")
             ]
             for client in (here, there)
         ]
-        found = next(iter(there.recall_memories("What is Ada allergic to?", subject_user_id="ada")))
+        found = next(iter(there.memories.recall("What is Ada allergic to?", subject_user_id="ada")))
         print(f"    elsewhere: {len(histories[1])} messages, with their places and times; {found.memory.text!r}")
-        there.download_blob(record.working_memory_id, folder / "x-ray.bin")
+        there.blobs.download(record.working_memory_id, folder / "x-ray.bin")
         if histories[0] != histories[1] or (folder / "x-ray.bin").read_bytes() != picture:
             raise SystemExit("what came elsewhere is not what left")
         erased(here, "ada")
@@ -369,19 +371,19 @@ def portability(services: dev.Stack, folder: Path) -> None:
 
 def erased(context: ContextClient, user: str) -> None:
     """Hold what is of a user, let it go, and forget him."""
-    hold = context.put_hold("case 4711", subject=user)
+    hold = context.holds.put("case 4711", subject=user)
     try:
-        context.erase(user)
+        context.erasures.erase(user)
     except LegalHold as held:
         print(f"    {user} is not erased: {held.reason}")
-    context.release_hold(hold.hold_id)
+    context.holds.release(hold.hold_id)
     with step(f"erase {user} here, in both services"):
-        receipt = context.erase(user)
+        receipt = context.erasures.erase(user)
         while receipt.state != "finished":
             time.sleep(0.1)
-            receipt = context.get_subject_erasure(receipt.erasure_id)
+            receipt = context.erasures.get(receipt.erasure_id)
     print(f"    receipt {receipt.erasure_id}: {sum(receipt.removed.values()):,} removed; now there is", end=" ")
-    left = context.plan_erasure(user).counts
+    left = context.erasures.plan(user).counts
     print(left or "nothing")
     if left:
         raise SystemExit("something of an erased user is left")
@@ -396,18 +398,18 @@ def databases(services: dev.Stack, _folder: Path) -> None:
     stopping, longest_s = threading.Event(), 0.0
     text = "x" * MOVING_BYTES_OF_TURN
     with EntityClient(services.entity_address, api_key=key) as graph:
-        session = graph.create_node("Session", name="a long one").id
+        session = graph.graph.create_node("Session", name="a long one").id
         with step(f"write {TURNS_BEFORE_MOVE:,} messages of acme, at home"):
             for start in range(0, TURNS_BEFORE_MOVE, 500):
                 nodes = [NodeInput("Message", data={"text": text}) for _ in range(min(500, TURNS_BEFORE_MOVE - start))]
-                graph.write_graph(nodes, [EdgeInput(session, node.id, "HAS_MESSAGE") for node in nodes])
+                graph.graph.write(nodes, [EdgeInput(session, node.id, "HAS_MESSAGE") for node in nodes])
         written = TURNS_BEFORE_MOVE
 
         def write() -> None:
             nonlocal written, longest_s
             while not stopping.is_set():
                 began = time.perf_counter()
-                graph.append_message(session, "user", text)
+                graph.graph.append_message(session, "user", text)
                 written += 1
                 longest_s = max(longest_s, time.perf_counter() - began)
 
@@ -418,7 +420,7 @@ def databases(services: dev.Stack, _folder: Path) -> None:
         time.sleep(0.3)
         stopping.set()
         writing.join()
-        found = sum(1 for _ in graph.list_edges(session))
+        found = sum(1 for _ in graph.graph.list_edges(session))
     print(f"    {told}; the longest write took {longest_s:.1f} s")
     meanwhile = written - TURNS_BEFORE_MOVE
     print(f"    {written:,} messages were acknowledged, {meanwhile:,} of them meanwhile; {found:,} are there")
@@ -460,15 +462,15 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
 def put_letter(context: ContextClient, context_id: str) -> None:
     """Let a task make an artifact."""
     with step("put what a task made: an artifact"):
-        task = context.create_task(context_id, state="working")
-        context.put_artifact(task.task_id, ArtifactInput([PartInput(text=LETTER)], name="letter"), last_chunk=True)
-        context.update_task(task.task_id, state="completed")
+        task = context.tasks.create(context_id, state="working")
+        context.artifacts.put(task.task_id, ArtifactInput([PartInput(text=LETTER)], name="letter"), last_chunk=True)
+        context.tasks.update(task.task_id, state="completed")
 
 
 def find_letter(context: ContextClient, context_id: str) -> None:
     """Find it again."""
     with step(f"ask {LETTER_QUESTION!r}, of what tasks made"):
-        made = context.search_context(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
+        made = context.contexts.search(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
     print(f"    [{made[0].ref}] {made[0].kind} of a task: {made[0].text}" if made else "    nothing")
     if not made or made[0].text != LETTER:
         raise SystemExit("the artifact was not found")
@@ -497,27 +499,27 @@ def pdf(text: str) -> bytes:
 def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     """Ask files, a conversation and installed providers one question, over gRPC and over MCP."""
     title("Context query: one question, every source, nothing hidden")
-    node = graph.create_node("Patient", name="Ada")
+    node = graph.graph.create_node("Patient", name="Ada")
     for name, text in NOTES.items():
-        context.insert_wm_record("text/markdown", name, content_text=text, entity_node_id=node.id)
-    context_id = context.send_message(MessageInput("I am allergic to penicillin, please write it down.")).context_id
+        context.records.insert("text/markdown", name, content_text=text, entity_node_id=node.id)
+    context_id = context.contexts.send(MessageInput("I am allergic to penicillin, please write it down.")).context_id
     nurse_id = str(new_id())
     with step("keep what is known about a user: two memories, and a wiki page that cites one"):
-        known = context.retain_memory(
+        known = context.memories.retain(
             "For allergic patients I note what they got instead of penicillin.", subject_user_id=nurse_id
         )
-        context.retain_memory(
+        context.memories.retain(
             "Ward round on Mondays at eight.", key="round", kind="preference", subject_user_id=nurse_id
         )
-        context.put_page("Allergies", WIKI_PAGE, memory_ids=[known.memory_id], subject_user_id=nurse_id)
+        context.pages.put("Allergies", WIKI_PAGE, memory_ids=[known.memory_id], subject_user_id=nurse_id)
     put_handbook(context)
     approve_tool(context)
     with step("which sources are there?"):
-        listed = context.list_context_providers()
+        listed = context.query.list_providers()
     print("   ", ", ".join(f"{one.provider_id}{' (installed)' * one.is_installed}" for one in listed))
 
     with step(f"ask {ALLERGY_QUESTION!r}, by gRPC"):
-        found = context.query_context(
+        found = context.query.ask(
             ALLERGY_QUESTION, mode="answer", context_ids=[context_id], limit=6, subject_user_id=nurse_id
         )
     for hit in found.hits:
@@ -575,23 +577,23 @@ def compiled(graph: EntityClient, context: ContextClient) -> None:
     """Compile pages of customers, and ask them."""
     with step("customers, opportunities and commitments, as nodes"):
         for name, state in (("Orrery Ltd", "Pays late."), ("Zeta SpA", "Pays in advance.")):
-            customer = graph.create_node("Customer", name=name, data={"state": state})
-            opportunity = graph.create_node("Opportunity", name=f"Renewal of {name}", data={"amount": 12_000})
-            graph.create_edge(customer.id, opportunity.id, "Has")
-        owed = graph.create_node("Commitment", name="Deliver the lighthouse lamps", data={"due": "May"})
-        graph.create_edge(opportunity.id, owed.id, "Has")
+            customer = graph.graph.create_node("Customer", name=name, data={"state": state})
+            opportunity = graph.graph.create_node("Opportunity", name=f"Renewal of {name}", data={"amount": 12_000})
+            graph.graph.create_edge(customer.id, opportunity.id, "Has")
+        owed = graph.graph.create_node("Commitment", name="Deliver the lighthouse lamps", data={"due": "May"})
+        graph.graph.create_edge(opportunity.id, owed.id, "Has")
     with step("a definition of their pages: a draft, then approved"):
-        draft = context.put_definition("customers", CUSTOMERS)
-        context.approve_definition("customers", draft.version)
+        draft = context.definitions.put("customers", CUSTOMERS)
+        context.definitions.approve("customers", draft.version)
     with step("compile them"):
-        *_, done = context.compile_pages()
+        *_, done = context.compiled_pages.compile()
     print(f"    {done.nodes_read} nodes read, {done.pages_written} pages written")
-    graph.update_node_data(owed.id, {"due": "June"})
+    graph.graph.update_node_data(owed.id, {"due": "June"})
     with step("one commitment changes: compile again"):
-        *_, done = context.compile_pages()
+        *_, done = context.compiled_pages.compile()
     print(f"    {done.nodes_read} node read, {done.pages_written} page written")
     with step(f"ask {LAMPS_QUESTION!r}"):
-        hit = context.query_context(LAMPS_QUESTION, limit=3).hits[0]
+        hit = context.query.ask(LAMPS_QUESTION, limit=3).hits[0]
     print(f"    {hit.title}: {hit.snippet}  (trust {hit.trust}, version {hit.metadata['definition_version']})")
     if "until June" not in hit.snippet or hit.family != "brain":
         raise SystemExit("the page of the customer is not found")
@@ -600,8 +602,8 @@ def compiled(graph: EntityClient, context: ContextClient) -> None:
 def ask_specialist(context: ContextClient, node_id: str) -> None:
     """Put a specialist of the patient's folder, and ask it two things at once."""
     with step("a specialist of the patient's folder, which is searched for each part of a question"):
-        ward = context.put_specialist("ward", node_ids=[node_id], display_name="The patient's notes")
-        found = context.query_context(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
+        ward = context.specialists.put("ward", node_ids=[node_id], display_name="The patient's notes")
+        found = context.query.ask(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
     (status,) = found.providers
     print(f"    {status.target}, by {status.mode}")
     for hit in found.hits[:2]:
@@ -614,9 +616,9 @@ def harness(context: ContextClient, context_id: str, user_id: str) -> None:
     """Ask once more as an operator does, and show what is kept of it."""
     asked: dict[str, Any] = {"context_ids": [context_id], "limit": 6, "subject_user_id": user_id}
     with step("an operator asks it by the harness, which keeps all of it: memories as one statement, then each"):
-        test = context.run_source_test(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **asked)
-        other = context.run_source_test(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **asked)
-    kept = context.get_source_test(test.test_id)
+        test = context.source_tests.run(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **asked)
+        other = context.source_tests.run(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **asked)
+    kept = context.source_tests.get(test.test_id)
     if kept.answer is None or kept.answer != test.answer:
         raise SystemExit("what is kept is not what was answered")
     shown = {hit.ref: f"shown at {hit.rank}" for hit in kept.answer.hits}
@@ -628,23 +630,26 @@ def harness(context: ContextClient, context_id: str, user_id: str) -> None:
             is_merged = hit.shown_in not in ("", hit.ref)
             print(f"      {hit.score:.2f}{own}  {hit.title}: {f'merged, {where}' if is_merged else where}")
     with step("compare the two, and replay the first"):
-        compared = context.compare_source_tests(test.test_id, other.test_id)
-        again = context.replay_source_test(test.test_id)
+        compared = context.source_tests.compare(test.test_id, other.test_id)
+        again = context.source_tests.replay(test.test_id)
     for moved in compared.hits:
         if moved.rank != moved.other_rank:
             print(f"    {moved.title}: rank {moved.rank or 'none'} -> {moved.other_rank or 'none'}")
     if again.answer is None or [one.ref for one in again.answer.hits] != [one.ref for one in kept.answer.hits]:
         raise SystemExit("the replay answers otherwise")
-    for listed in context.list_source_tests():
+    for listed in context.source_tests.list():
         print(f"    kept: {listed.label}, {listed.hit_count} hits{', a replay' * bool(listed.replay_of)}")
 
 
 def put_handbook(context: ContextClient) -> None:
     """Put a knowledge base for everybody, with a PDF, and wait until that is read."""
     with step("put a knowledge base for everybody, with a PDF, which is read in a process that can open nothing"):
-        context.put_knowledge_base("handbook", is_of_tenant=True)
-        context.add_document("handbook", pdf(HANDBOOK), name="handbook.pdf")
-        while (document := next(iter(context.list_documents("handbook")))).state in ("queued", "parsing"):
+        context.knowledge_bases.put("handbook", is_of_tenant=True)
+        context.knowledge_bases.add_document("handbook", pdf(HANDBOOK), name="handbook.pdf")
+        while (document := next(iter(context.knowledge_bases.list_documents("handbook")))).state in (
+            "queued",
+            "parsing",
+        ):
             time.sleep(0.05)
     print(f"    {document.name}: {document.state}, {document.passage_count} passage")
 
@@ -664,13 +669,13 @@ def tool_server() -> Iterator[None]:
 def approve_tool(context: ContextClient) -> None:
     """Let one of the two tools of an MCP server be asked; the other one does not say that it only reads."""
     with step("discover the tools of somebody's MCP server, and approve those that only read"):
-        context.put_mcp_server(TOOL_SERVER, f"http://127.0.0.1:{os.environ['DEMO_TOOLS_PORT']}/mcp")
+        context.mcp_servers.put(TOOL_SERVER, f"http://127.0.0.1:{os.environ['DEMO_TOOLS_PORT']}/mcp")
         for tool in discovered(context):
             try:
-                context.approve_mcp_tool(TOOL_SERVER, tool.tool_name, is_default=True)
+                context.mcp_servers.approve_tool(TOOL_SERVER, tool.tool_name, is_default=True)
             except McpToolNotDeclared as error:
                 print(f"    {tool.tool_name}: refused, {error.message}")
-    for tool in context.list_mcp_tools(server_id=TOOL_SERVER):
+    for tool in context.mcp_servers.list_tools(server_id=TOOL_SERVER):
         print(f"    {tool.tool_name}: {tool.state}")
 
 
@@ -678,7 +683,7 @@ def discovered(context: ContextClient) -> Sequence[McpTool]:
     """Return the tools of the server, once it is up."""
     for _ in range(200):
         try:
-            return context.discover_mcp_tools(TOOL_SERVER)
+            return context.mcp_servers.discover_tools(TOOL_SERVER)
         except McpServerFailed:
             time.sleep(0.1)
     raise SystemExit("the MCP server does not start")

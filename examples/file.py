@@ -3,6 +3,6 @@
 from contextkeep import ContextClient
 
 with ContextClient() as context:
-    file = context.upload_blob(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
-    context.download_blob(file.working_memory_id, "copy-of-plan.md")
+    file = context.blobs.upload(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
+    context.blobs.download(file.working_memory_id, "copy-of-plan.md")
     print(f"{file.name}: {file.size_bytes} bytes of {file.content_type}")

@@ -3,6 +3,6 @@
 from contextkeep import ContextClient
 
 with ContextClient() as context:
-    context.upload_blob(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
-    for hit in context.search_wm_records("stripes zebra", limit=1):
-        print(f"{hit.record.name}: {context.get_content(hit.record.working_memory_id).decode()}", end="")
+    context.blobs.upload(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
+    for hit in context.records.search("stripes zebra", limit=1):
+        print(f"{hit.record.name}: {context.blobs.get_content(hit.record.working_memory_id).decode()}", end="")

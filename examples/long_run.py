@@ -231,8 +231,8 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
     agent = ScriptedAgent(step_count)
     steps = agent.steps()
     begun = next(steps)
-    (said,) = context.append_messages(begun.messages, context=ContextInput(title="a long run"))
-    window = context.open_window(
+    (said,) = context.contexts.append(begun.messages, context=ContextInput(title="a long run"))
+    window = context.windows.open(
         said.context_id,
         "gpt-5",
         system_prompt="You are a careful engineer.",
@@ -242,7 +242,7 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
         token_budget=1.0,
         output_reservation=ANSWER_TOKENS,
     )
-    pack = context.pack(window.window_id)
+    pack = context.windows.pack(window.window_id)
     rivals = [rival(pack.tokens_by_zone["system"], window.token_limit) for rival in (Sliding, SlidingByHalves, Ranking)]
     run = Run(agent=agent, window=window, rivals=rivals, pack=pack, log_tokens=said.tokens)
     for rival in rivals:
@@ -250,12 +250,12 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
 
     packed = [_Packed(pack.epoch, pack.tokens)]
     for number, step in enumerate(steps, 2):
-        written = context.append_messages(step.messages, window.context_id)
+        written = context.contexts.append(step.messages, window.context_id)
         tokens = sum(one.tokens for one in written)
         run.log_tokens += tokens
         if step.file:
             run.files[written[-1].seq] = step.file
-        before, run.pack = run.pack, context.pack(window.window_id)
+        before, run.pack = run.pack, context.windows.pack(window.window_id)
         if run.pack.tokens > window.token_limit or begins(run.pack, before) != (run.pack.epoch == before.epoch):
             raise SystemExit("a pack is over its limit, or does not begin as it says")
         for rival in rivals:
@@ -266,7 +266,7 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
         packed.append(_Packed(run.pack.epoch, run.pack.tokens))
         behind_each(number)
 
-    kept = {fold.epoch: fold.tokens_kept for fold in context.get_lineage(window.window_id)}
+    kept = {fold.epoch: fold.tokens_kept for fold in context.windows.get_lineage(window.window_id)}
     for before, now, step_number in zip(packed, packed[1:], run.packed_at, strict=False):
         is_hit = now.epoch == before.epoch
         run.bill.add(now.tokens, before.tokens if is_hit else kept[now.epoch], is_hit=is_hit)
@@ -316,7 +316,7 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
 
     yield f"the {VALUE}, set in the steps {', '.join(f'{step:,}' for step in agent.value_steps)}"
     yield f"  in the pack    {line_with(VALUES[-1], said)}"
-    (value,) = (one for one in context.get_state(window_id, ["value"]) if one.key == VALUE)
+    (value,) = (one for one in context.windows.get_state(window_id, ["value"]) if one.key == VALUE)
     yield f"  in the state   {value}"
     if value.text != VALUES[-1]:
         raise SystemExit("the state has a value that was superseded")
@@ -324,12 +324,12 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
     yield f"the error of step {agent.error_step}"
     if ERROR in said:
         yield f"  in the pack    {line_with(ERROR, said)}"
-    (hit,) = context.search_window(window_id, ERROR_QUESTION, limit=1)
+    (hit,) = context.windows.search(window_id, ERROR_QUESTION, limit=1)
     steps = f"of the steps {hit.step_from:,} to {hit.step_to:,}"
     yield f"  searched       {line_with(ERROR, hit.item.text)} ({hit.item.ref}, {steps})"
 
     ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
-    content = context.expand(window_id, ref).text.encode()
+    content = context.windows.expand(window_id, ref).text.encode()
     sums = [hashlib.sha256(one).hexdigest() for one in (content, file.read_bytes())]
     yield f"{ref}, of which the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
     yield f"  expanded       sha256 {sums[0]}"
@@ -345,25 +345,25 @@ def taken_back(context: ContextClient, run: Run) -> Iterator[str]:
         SystemExit: the pack is not what it was.
     """
     window_id, context_id = run.window.window_id, run.window.context_id
-    before = context.pack(window_id)
-    yield str(context.create_checkpoint(window_id, "before it went astray"))
-    context.patch_state(window_id, [StateEntryInput("value", VALUE, value="20")])
+    before = context.windows.pack(window_id)
+    yield str(context.windows.create_checkpoint(window_id, "before it went astray"))
+    context.windows.patch_state(window_id, [StateEntryInput("value", VALUE, value="20")])
     for text in ("The limit is 20 now.", "We decided to cut all lines."):
-        context.send_message(MessageInput(text, role="assistant"), context_id)
-    astray = context.pack(window_id)
-    context.fold(window_id)  # which hides steps
+        context.contexts.send(MessageInput(text, role="assistant"), context_id)
+    astray = context.windows.pack(window_id)
+    context.windows.fold(window_id)  # which hides steps
     yield f"  astray         {_value_now(context, window_id)}"
-    (checkpoint, *_) = (one for one in context.list_checkpoints(window_id) if one.reason == "caller")
-    done = context.rollback(window_id, checkpoint.number, expected_last_seq=astray.last_seq)
+    (checkpoint, *_) = (one for one in context.windows.list_checkpoints(window_id) if one.reason == "caller")
+    done = context.windows.rollback(window_id, checkpoint.number, expected_last_seq=astray.last_seq)
     yield f"  rolled back    {_value_now(context, window_id)}"
-    if context.pack(window_id).messages_json != before.messages_json:
+    if context.windows.pack(window_id).messages_json != before.messages_json:
         raise SystemExit("the pack is not that of the checkpoint")
     left_out = f"{done.left_out_message_count} messages left out: {', '.join(done.receipt.left_out_refs)}"
     yield f"  the pack       that of before, byte for byte; {left_out}"
 
 
 def _value_now(context: ContextClient, window_id: str) -> str:
-    return next(str(one) for one in context.get_state(window_id, ["value"]) if one.key == VALUE)
+    return next(str(one) for one in context.windows.get_state(window_id, ["value"]) if one.key == VALUE)
 
 
 def text_of(value: Any) -> str:

@@ -3,7 +3,7 @@
 from contextkeep import ContextClient
 
 with ContextClient() as context:
-    first = context.send_message("She has been coughing since Monday.")
-    context.append_messages([f"We talk of the weather, {n} of 30." for n in range(1, 31)], first.context_id)
-    for item in context.recall(first.context_id, "Since when is she coughing?", tokens_max=1000).items:
+    first = context.contexts.send("She has been coughing since Monday.")
+    context.contexts.append([f"We talk of the weather, {n} of 30." for n in range(1, 31)], first.context_id)
+    for item in context.contexts.recall(first.context_id, "Since when is she coughing?", tokens_max=1000).items:
         print(item)

@@ -102,11 +102,11 @@ class CreateNode(Operation):
     name = "create_node"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.entity.create_node("Turn", id=item.id(), data={"text": item.text(500)})
+        await clients.entity.graph.create_node("Turn", id=item.id(), data={"text": item.text(500)})
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            node = await clients.entity.get_node(item.id())
+            node = await clients.entity.graph.get_node(item.id())
         except NodeNotFound:
             return False
         return _same(data=(node.data, {"text": item.text(500)}), version=(node.version, 1))
@@ -120,16 +120,16 @@ class WriteGraph(Operation):
     async def write(self, clients: Clients, item: Item) -> None:
         nodes = [NodeInput("Turn", id=one, data={"text": item.text(1000)}) for one in self._ids(item)]
         edges = [EdgeInput(item.id(), node.id, "Contains") for node in nodes]
-        await clients.entity.write_graph([NodeInput("Session", id=item.id()), *nodes], edges)
+        await clients.entity.graph.write([NodeInput("Session", id=item.id()), *nodes], edges)
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         ids = self._ids(item)
-        found = await clients.entity.batch_get_nodes([item.id(), *ids])
+        found = await clients.entity.graph.get_nodes([item.id(), *ids])
         if len(found.nodes) not in (0, len(ids) + 1):
             raise Broken(f"{len(found.nodes)} of {len(ids) + 1} nodes are there")
         if not found.nodes:
             return False
-        reached = [one.node.id async for one in clients.entity.traverse(item.id(), edge_types=["Contains"])]
+        reached = [one.node.id async for one in clients.entity.graph.traverse(item.id(), edge_types=["Contains"])]
         return _same(turns=(reached, ids))
 
     def _ids(self, item: Item) -> list[str]:
@@ -142,13 +142,13 @@ class UpdateNode(Operation):
     name = "update_node"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.entity.create_node("Turn", id=item.id(), data={"a": 1})
-        await clients.entity.update_node_data(item.id(), {"b": item.text(2000)})
-        await clients.entity.update_node_status(item.id(), "Completed", expected_status="Created")
+        await clients.entity.graph.create_node("Turn", id=item.id(), data={"a": 1})
+        await clients.entity.graph.update_node_data(item.id(), {"b": item.text(2000)})
+        await clients.entity.graph.update_node_status(item.id(), "Completed", expected_status="Created")
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            node = await clients.entity.get_node(item.id())
+            node = await clients.entity.graph.get_node(item.id())
         except NodeNotFound:
             return False
         states = {1: ({"a": 1}, "Created"), 2: ({"a": 1, "b": item.text(2000)}, "Created")}
@@ -162,12 +162,12 @@ class SetNodeIO(Operation):
     name = "set_node_io"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.entity.create_node("Turn", id=item.id())
-        await clients.entity.set_node_io(item.id(), input=[item.text(100)], output={"text": item.text(3000)})
+        await clients.entity.graph.create_node("Turn", id=item.id())
+        await clients.entity.graph.set_node_io(item.id(), input=[item.text(100)], output={"text": item.text(3000)})
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            io = await clients.entity.get_node_io(item.id())
+            io = await clients.entity.graph.get_node_io(item.id())
         except NodeNotFound:
             return False
         if not _whole(input=bool(io.input_json), output=bool(io.output_json)):
@@ -179,7 +179,7 @@ class InsertRecord(Operation):
     name = "insert_record"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.context.insert_wm_record(
+        await clients.context.records.insert(
             "data/json",
             item.name,
             working_memory_id=item.id(),
@@ -191,11 +191,11 @@ class InsertRecord(Operation):
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            record = await clients.context.fetch_wm_record(item.id())
+            record = await clients.context.records.get(item.id())
         except RecordNotFound:
             return False
-        listed = [one.working_memory_id async for one in clients.context.fetch_wm_records_by_entity(item.id("entity"))]
-        actions = [one.kind async for one in clients.context.list_wm_record_actions(item.id()) if one.kind != MOVED]
+        listed = [one.working_memory_id async for one in clients.context.records.list_by_entity(item.id("entity"))]
+        actions = [one.kind async for one in clients.context.records.list_actions(item.id()) if one.kind != MOVED]
         return _same(
             content=(record.content, {"text": item.text(int(item.size * 20_000))}),
             version=(record.version, 1),
@@ -208,16 +208,16 @@ class UpdateRecord(Operation):
     name = "update_record"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.context.insert_wm_record("data/json", "before", working_memory_id=item.id(), content={"a": 1})
-        await clients.context.update_wm_record(item.id(), name="after", content={"b": item.text(1000)})
+        await clients.context.records.insert("data/json", "before", working_memory_id=item.id(), content={"a": 1})
+        await clients.context.records.update(item.id(), name="after", content={"b": item.text(1000)})
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            record = await clients.context.fetch_wm_record(item.id())
+            record = await clients.context.records.get(item.id())
         except RecordNotFound:
             return False
         states = {1: ("before", {"a": 1}, 1), 2: ("after", {"b": item.text(1000)}, 2)}
-        actions = [one async for one in clients.context.list_wm_record_actions(item.id()) if one.kind != MOVED]
+        actions = [one async for one in clients.context.records.list_actions(item.id()) if one.kind != MOVED]
         if record.version not in states:
             raise Broken(f"version {record.version} of a record that was changed once")
         found = (record.name, record.content, len(actions))
@@ -229,16 +229,16 @@ class UploadBlob(Operation):
 
     async def write(self, clients: Clients, item: Item) -> None:
         content = item.noise(self._size_bytes(item))
-        record = await clients.context.upload_blob(content, name=item.name, working_memory_id=item.id())
+        record = await clients.context.blobs.upload(content, name=item.name, working_memory_id=item.id())
         _same(sha256=(record.sha256, hashlib.sha256(content).hexdigest()))
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            reader = await clients.context.get_blob(item.id())
+            reader = await clients.context.blobs.get(item.id())
         except RecordNotFound:
             return False
         content = b"".join([chunk async for chunk in reader])
-        actions = [one.kind async for one in clients.context.list_wm_record_actions(item.id()) if one.kind != MOVED]
+        actions = [one.kind async for one in clients.context.records.list_actions(item.id()) if one.kind != MOVED]
         return _same(content=(content, item.noise(self._size_bytes(item))), actions=(actions, ["created"]))
 
     def _size_bytes(self, item: Item) -> int:
@@ -252,7 +252,7 @@ class UploadInParts(UploadBlob):
 
     async def write(self, clients: Clients, item: Item) -> None:
         content = item.noise(self._size_bytes(item))
-        record = await clients.context.upload_resumable(
+        record = await clients.context.uploads.upload(
             content, name=item.name, working_memory_id=item.id(), part_bytes=200_000, patience_s=2
         )
         _same(sha256=(record.sha256, hashlib.sha256(content).hexdigest()))
@@ -267,11 +267,11 @@ class UploadSameContent(UploadBlob):
     name = "upload_same_content"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.context.upload_blob(self._content(item), name=item.name, working_memory_id=item.id())
+        await clients.context.blobs.upload(self._content(item), name=item.name, working_memory_id=item.id())
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            content = await clients.context.get_content(item.id())
+            content = await clients.context.blobs.get_content(item.id())
         except RecordNotFound:
             return False
         return _same(content=(content, self._content(item)))
@@ -287,10 +287,10 @@ class ReadBlob(UploadBlob):
 
     async def write(self, clients: Clients, item: Item) -> None:
         content = item.noise(self._size_bytes(item))
-        await clients.context.upload_blob(content, name=item.name, working_memory_id=item.id())
+        await clients.context.blobs.upload(content, name=item.name, working_memory_id=item.id())
         read = b""
         for _ in range(3):
-            async for chunk in await clients.context.get_blob(item.id()):
+            async for chunk in await clients.context.blobs.get(item.id()):
                 read += chunk
                 _same(beginning=(read, content[: len(read)]))
             _same(content=(read, content))
@@ -304,17 +304,17 @@ class DeleteBlob(UploadBlob):
 
     async def write(self, clients: Clients, item: Item) -> None:
         content = item.noise(self._size_bytes(item))
-        await clients.context.upload_blob(content, name=item.name, working_memory_id=item.id())
-        await clients.context.delete_blob(uuid.UUID(item.id()))
+        await clients.context.blobs.upload(content, name=item.name, working_memory_id=item.id())
+        await clients.context.blobs.delete(uuid.UUID(item.id()))
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            record = await clients.context.fetch_wm_record(item.id(), include_archived=True)
+            record = await clients.context.records.get(item.id(), include_archived=True)
         except RecordNotFound:
             return False
-        reader = await clients.context.get_blob(uuid.UUID(item.id()), include_archived=True)
+        reader = await clients.context.blobs.get(uuid.UUID(item.id()), include_archived=True)
         content = b"".join([chunk async for chunk in reader])
-        actions = [one.kind async for one in clients.context.list_wm_record_actions(item.id()) if one.kind != MOVED]
+        actions = [one.kind async for one in clients.context.records.list_actions(item.id()) if one.kind != MOVED]
         archived = record.status == "archived"
         return (
             _same(
@@ -331,12 +331,12 @@ class PurgeRecord(Operation):
     name = "purge_record"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.context.upload_blob(self._content(item), name=item.name, working_memory_id=item.id())
-        await clients.context.delete_wm_record(item.id(), purge=True)
+        await clients.context.blobs.upload(self._content(item), name=item.name, working_memory_id=item.id())
+        await clients.context.records.delete(item.id(), purge=True)
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            content = await clients.context.get_content(item.id())
+            content = await clients.context.blobs.get_content(item.id())
         except RecordNotFound:
             return True  # or never uploaded: the run looks only where the removal may have happened
         return not _same(content=(content, self._content(item)))
@@ -350,11 +350,11 @@ class RegisterMapping(Operation):
     name = "register_mapping"
 
     async def write(self, clients: Clients, item: Item) -> None:
-        await clients.context.register_mapping(item.name, self._rules(item), app_id=self._app_id(item))
+        await clients.context.mappings.register(item.name, self._rules(item), app_id=self._app_id(item))
 
     async def is_written(self, clients: Clients, item: Item) -> bool:
         try:
-            mapping = await clients.context.get_mapping(item.name, app_id=self._app_id(item))
+            mapping = await clients.context.mappings.get(item.name, app_id=self._app_id(item))
         except MappingNotFound:
             return False
         return _same(content=(mapping.rules["messages"][0]["content"], self._rules(item)["messages"][0]["content"]))

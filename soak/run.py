@@ -220,7 +220,7 @@ class Soak:
             yield b""
 
         with suppress(ContextKeepError):
-            await self._stack.clients.context.upload_blob(nothing(), name="silent")
+            await self._stack.clients.context.blobs.upload(nothing(), name="silent")
         self.report.attacks += 1
 
     async def _check(self, writes: Sequence[Write]) -> None:

@@ -93,7 +93,7 @@ class Stack:
         """Wait until all of it is ready, and our clients have noticed: grpc connects again when it thinks fit."""
         await asyncio.gather(*(service.until_serving() for service in self.services.values()))
         nobody = str(uuid.uuid4())
-        for call in (self.clients.entity.get_node, self.clients.context.fetch_wm_record):
+        for call in (self.clients.entity.graph.get_node, self.clients.context.records.get):
             while True:
                 try:
                     await call(nobody)

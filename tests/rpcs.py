@@ -34,6 +34,7 @@ class Rpc:
     server_streaming: bool
     reads: bool  # it has no side effects
     options: Call = dataclasses.field(compare=False)  # a message has no hash
+    client: str  # noun and verb of the clients' method, "windows.pack"
 
     @property
     def path(self) -> str:
@@ -64,6 +65,7 @@ def all_rpcs() -> list[Rpc]:
                     server_streaming=method.server_streaming,
                     reads=method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
                     options=method.GetOptions().Extensions[options_pb2.call],
+                    client=method.GetOptions().Extensions[options_pb2.client],
                 )
                 for method in service.methods
             ]

@@ -132,7 +132,7 @@ def asked_one(
     client: ContextClient, there: Filled, question: Question, figures: Mapping[str, Figures], told: Told
 ) -> None:
     """Ask a question in our way, and each source alone for the others."""
-    found = client.query_context(
+    found = client.query.ask(
         question.text,
         limit=SHOWN,
         tokens_max=4_000,
@@ -164,7 +164,7 @@ def _refs(hits: Sequence[Listed], text: str) -> set[str]:
 
 
 def _listed(client: ContextClient, there: Filled, question: Question, source: str) -> list[Listed]:
-    found: QueriedContext = client.query_context(
+    found: QueriedContext = client.query.ask(
         question.text,
         limit=SHOWN,
         provider_ids=[source],

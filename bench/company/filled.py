@@ -51,24 +51,24 @@ def filled(client: ContextClient, graph: EntityClient, company: Company, catalog
     user_id = str(new_id())
     for about, facts in by_document(company.facts, WIKI).items():
         sections = "\n\n".join(one.text for one in facts)
-        client.put_page(about, f"# {about}\n\n{sections}\n", subject_user_id=user_id)
+        client.pages.put(about, f"# {about}\n\n{sections}\n", subject_user_id=user_id)
     for one in company.facts:
         if one.source == MEMORY:
-            client.retain_memory(one.text, happened_at=one.said_at, subject_user_id=user_id)
+            client.memories.retain(one.text, happened_at=one.said_at, subject_user_id=user_id)
     for about, facts in by_document(company.facts, FILES).items():
         for number, one in enumerate(facts, 1):
-            client.insert_wm_record("text/markdown", f"{about} {number}.md", content_text=one.text)
+            client.records.insert("text/markdown", f"{about} {number}.md", content_text=one.text)
     talk = [one.text for one in company.facts if one.source == TALK]
-    context_id = client.send_message("Notes of the sales team.", recall=False).context_id
+    context_id = client.contexts.send("Notes of the sales team.", recall=False).context_id
     for start in range(0, len(talk), _TOGETHER):
-        client.append_messages(talk[start : start + _TOGETHER], context_id)
-    while not client.wait_for_index(context_id).is_complete:
+        client.contexts.append(talk[start : start + _TOGETHER], context_id)
+    while not client.contexts.wait_for_index(context_id).is_complete:
         continue
     _compiled(client, graph, company)
     _documents(client, company)
-    client.put_mcp_server(SERVER, catalogue_url)
-    client.discover_mcp_tools(SERVER)
-    client.approve_mcp_tool(SERVER, TOOL)
+    client.mcp_servers.put(SERVER, catalogue_url)
+    client.mcp_servers.discover_tools(SERVER)
+    client.mcp_servers.approve_tool(SERVER, TOOL)
     return Filled(user_id=user_id, context_ids=[context_id])
 
 
@@ -84,18 +84,18 @@ def _compiled(client: ContextClient, graph: EntityClient, company: Company) -> N
             )
             for one in facts
         ]
-        graph.write_graph([customer, *below], [EdgeInput(customer.id, one.id, "Has") for one in below])
-    put = client.put_definition("customers", _PAGES)
-    client.approve_definition("customers", put.version)
-    for _ in client.compile_pages():
+        graph.graph.write([customer, *below], [EdgeInput(customer.id, one.id, "Has") for one in below])
+    put = client.definitions.put("customers", _PAGES)
+    client.definitions.approve("customers", put.version)
+    for _ in client.compiled_pages.compile():
         continue
 
 
 def _documents(client: ContextClient, company: Company) -> None:
     """Add a document of each customer to a knowledge base, and wait until they are read."""
-    client.put_knowledge_base("manuals", is_of_tenant=True)
+    client.knowledge_bases.put("manuals", is_of_tenant=True)
     for about, facts in by_document(company.facts, DOCUMENTS).items():
         text = "\n\n".join(one.text for one in facts)
-        client.add_document("manuals", f"# {about}\n\n{text}\n".encode(), name=f"{about}.md")
-    while any(one.state in ("queued", "parsing") for one in client.list_documents("manuals")):
+        client.knowledge_bases.add_document("manuals", f"# {about}\n\n{text}\n".encode(), name=f"{about}.md")
+    while any(one.state in ("queued", "parsing") for one in client.knowledge_bases.list_documents("manuals")):
         time.sleep(0.1)

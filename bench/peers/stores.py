@@ -42,7 +42,7 @@ class Ours:
 
     async def call(self, do: str, conversation: str, calls: Sequence[Sequence[str]]) -> tuple[list[float], str]:
         if conversation not in self._sessions:
-            self._sessions[conversation] = (await self._graph.create_node("Session", name=conversation)).id
+            self._sessions[conversation] = (await self._graph.graph.create_node("Session", name=conversation)).id
         call = {"turn": self._turn, "newest": self._newest, "everything": self._everything}[do]
         seconds: list[float] = []
         messages: Sequence[ChatMessage] | None = None
@@ -58,13 +58,13 @@ class Ours:
 
     async def _append(self, session: str, role: str, text: str) -> None:
         node = NodeInput("Message", status="Completed", data={"role": role, "content": text})
-        await self._graph.write_graph([node], [EdgeInput(session, node.id, "Contains")])
+        await self._graph.graph.write([node], [EdgeInput(session, node.id, "Contains")])
 
     async def _newest(self, session: str) -> Sequence[ChatMessage]:
-        return (await self._context.get_chat_history(session, max_messages=NEWEST)).messages
+        return (await self._context.history.get(session, max_messages=NEWEST)).messages
 
     async def _everything(self, session: str) -> Sequence[ChatMessage]:
-        return (await self._context.chat_history(session)).messages
+        return (await self._context.history.stream(session)).messages
 
     def size_bytes(self) -> int:
         return tables_bytes(self._url)

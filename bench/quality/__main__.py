@@ -99,11 +99,11 @@ def measured_by_meaning(locomo: Sequence[Conversation], client: ContextClient, d
 
 def probed(client: ContextClient, calls: int) -> str:
     """Read a context again and again, and return p50 and p99 in milliseconds."""
-    context_id = client.send_message("A word.").context_id
+    context_id = client.contexts.send("A word.").context_id
     times_ms = []
     for _ in range(calls):
         began = time.perf_counter()
-        client.get_context(context_id, history_length=0)
+        client.contexts.get(context_id, history_length=0)
         times_ms.append((time.perf_counter() - began) * 1000)
         time.sleep(0.05)
     places = quantiles(times_ms, n=100)

@@ -36,7 +36,7 @@ class Contexts:
         context_id = self.of(conversation)
 
         def ask(text: str) -> Sequence[str]:
-            found = self._client.search_context(context_id, text, limit=FOUND, profile=profile)
+            found = self._client.contexts.search(context_id, text, limit=FOUND, profile=profile)
             return list(dict.fromkeys(one.message_id for one in found))  # a long message has several passages
 
         return ask
@@ -51,11 +51,11 @@ class Contexts:
         context_id = None
         for start in range(0, len(conversation.turns), BATCH):
             messages = map(message_of, conversation.turns[start : start + BATCH])
-            sent, *_ = self._client.append_messages(messages, context_id)
+            sent, *_ = self._client.contexts.append(messages, context_id)
             context_id = sent.context_id
         assert context_id is not None
         began = time.monotonic()
-        while not (index := self._client.wait_for_index(context_id, wait_s=300)).is_complete:
+        while not (index := self._client.contexts.wait_for_index(context_id, wait_s=300)).is_complete:
             print(index, flush=True)
         self.embedded += index.indexed_count
         self.embedding_s += time.monotonic() - began

@@ -138,8 +138,8 @@ class Soak:
         return self.report
 
     async def _begin(self, tenant: Tenant, talk: Talk) -> None:
-        talk.session = (await tenant.clients.entity.create_node("Session")).id
-        talk.context = (await tenant.clients.context.send_message("first", recall=False)).context_id
+        talk.session = (await tenant.clients.entity.graph.create_node("Session")).id
+        talk.context = (await tenant.clients.context.contexts.send("first", recall=False)).context_id
         talk.in_context.append(Said("first", acknowledged=True))
 
     async def _round(self, seconds: float) -> None:
@@ -243,10 +243,10 @@ class Soak:
                     await self._read(tenant, talk)
                 case 1 | 2:
                     await self._say(
-                        tenant, talk.in_graph, "append", text, entity.append_message(talk.session, "user", text)
+                        tenant, talk.in_graph, "append", text, entity.graph.append_message(talk.session, "user", text)
                     )
                 case _:
-                    sending = context.send_message(text, talk.context)
+                    sending = context.contexts.send(text, talk.context)
                     await self._say(tenant, talk.in_context, "send_message", text, sending)
 
     async def _say(self, tenant: Tenant, said: list[Said], name: str, text: str, call: Awaitable[object]) -> None:
@@ -265,11 +265,11 @@ class Soak:
         """Read both conversations: all that was acknowledged is there once, in its order."""
 
         async def graph() -> None:
-            history = await tenant.clients.context.get_chat_history(talk.session)
+            history = await tenant.clients.context.history.get(talk.session)
             _require_told([one.content for one in history], talk.in_graph)
 
         async def context() -> None:
-            listed = [one async for one in tenant.clients.context.list_messages(talk.context)]
+            listed = [one async for one in tenant.clients.context.contexts.list_messages(talk.context)]
             if [one.seq for one in listed] != list(range(1, len(listed) + 1)):
                 raise Broken(f"the places are {[one.seq for one in listed]}")
             _require_told([one.content for one in listed], talk.in_context)

@@ -106,9 +106,9 @@ class Stack:
             while answered < 2 and service.is_running:  # one that begins anew connects anew
                 try:
                     if isinstance(calling, AsyncEntityClient):
-                        await calling.get_node(_NOBODY)
+                        await calling.graph.get_node(_NOBODY)
                     else:
-                        await calling.fetch_wm_record(_NOBODY)
+                        await calling.records.get(_NOBODY)
                 except NotFound:
                     answered += 1
                 except (Unavailable, DeadlineExceeded):

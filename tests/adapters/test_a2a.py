@@ -166,7 +166,7 @@ async def test_another_replica_goes_on_and_writes_nothing_twice(client: AsyncCon
     await second.save(task, anna)
     await first.save(task, anna)
     assert await ContextTaskStore(name, client).get(name, anna) == task
-    assert len([one async for one in client.list_messages(context_id)]) == 3
+    assert len([one async for one in client.contexts.list_messages(context_id)]) == 3
     both = ParseDict({"id": f"{name}-2", "contextId": context_id} | STEPS[0], Task())
     await asyncio.gather(*(store.save(both, anna) for store in (first, second)))
     assert (await ContextTaskStore(name, client).list(ListTasksRequest(), anna)).total_size == 2
@@ -174,7 +174,7 @@ async def test_another_replica_goes_on_and_writes_nothing_twice(client: AsyncCon
 
 async def test_a_context_of_another_is_no_context_of_a_client(client: AsyncContextClient, name: str):
     """A client says any id: of a context of somebody else it is but a name."""
-    sent = await client.send_message(MessageInput("A secret of somebody."))
+    sent = await client.contexts.send(MessageInput("A secret of somebody."))
     theirs = await ContextTaskStore(name, client).begin_context(of("bert"))
     for context_id in (sent.context_id, theirs):
         store = ContextTaskStore(name, client)
@@ -182,7 +182,7 @@ async def test_a_context_of_another_is_no_context_of_a_client(client: AsyncConte
         await store.save(task, of("anna"))
         assert (await store.get(task.id, of("anna"))).context_id == context_id
         assert (await store.list(ListTasksRequest(context_id=context_id), of("anna"))).total_size == 1
-        assert "4711" not in str([one.content async for one in client.list_messages(context_id)])
+        assert "4711" not in str([one.content async for one in client.contexts.list_messages(context_id)])
 
 
 async def test_a_part_that_says_it_is_a_secret_is_not_kept(client: AsyncContextClient, name: str):
@@ -251,7 +251,7 @@ async def test_a_served_agent_keeps_contexts_and_tasks_here(client: AsyncContext
         answers = [one async for one in caller.send_message(asking("Where is my order?", "m1"))]
         task = answers[0].task
         assert task.context_id
-        context = (await client.get_context(task.context_id)).context
+        context = (await client.contexts.get(task.context_id)).context
         assert context.context_id == task.context_id
     async with served(ContextTaskStore(name, client)) as caller:  # another process
         waiting = await caller.get_task(GetTaskRequest(id=task.id))
@@ -267,10 +267,10 @@ async def test_a_served_agent_keeps_contexts_and_tasks_here(client: AsyncContext
         assert [part.text for part in done.artifacts[0].parts] == ["Order 4711 is at the lighthouse.", "Since Monday."]
         listed = await caller.list_tasks(ListTasksRequest(context_id=task.context_id))
         assert [one.id for one in listed.tasks] == [task.id]
-    recalled = await client.recall(task.context_id, "lighthouse")
+    recalled = await client.contexts.recall(task.context_id, "lighthouse")
     assert "Order 4711 is at the lighthouse." in [item.text for item in recalled.items]
-    tasks = [one async for one in client.list_tasks(task.context_id)]
+    tasks = [one async for one in client.tasks.list(task.context_id)]
     assert [one.state for one in tasks] == ["completed"]
-    artifact = await client.get_artifact(tasks[0].task_id, "report", context_id=task.context_id)
+    artifact = await client.artifacts.get(tasks[0].task_id, "report", context_id=task.context_id)
     assert (artifact.version, len(artifact.parts)) == (1, 2)
     assert MessageToDict(done.status.message)["parts"] == [{"text": "There you are."}]

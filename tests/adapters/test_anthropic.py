@@ -163,7 +163,7 @@ async def test_memories_of_two_names_are_apart_and_files_are_found(client: Async
     memory = AsyncMemoryTool(name, client)
     await memory.call({"command": "create", "path": ORDERS, "file_text": "4711 lies at the harbour."})
     assert "does not exist" in await answered(AsyncMemoryTool(f"{name} 2", client), {"command": "view", "path": ORDERS})
-    found = await client.search_wm_records("harbour", entity_node_ids=[memory.entity_node_id])
+    found = await client.records.search("harbour", entity_node_ids=[memory.entity_node_id])
     assert [hit.record.name for hit in found] == [ORDERS]
 
 
@@ -211,9 +211,9 @@ SCRIPT = [
 
 async def test_a_tool_runner_keeps_its_memory_here_beside_a_pack(client: AsyncContextClient, name: str):
     """What the model is shown is packed by a window, and the SDK's context editing is asked for as well."""
-    sent = await client.send_message(MessageInput("I prefer coffee."))
-    window = await client.open_window(sent.context_id, "claude-sonnet-5-5", message_format="anthropic")
-    pack = await client.pack(window.window_id)
+    sent = await client.contexts.send(MessageInput("I prefer coffee."))
+    window = await client.windows.open(sent.context_id, "claude-sonnet-5-5", message_format="anthropic")
+    pack = await client.windows.pack(window.window_id)
     with endpoint(SCRIPT) as (url, asked):
         runner = AsyncAnthropic(base_url=url, api_key="none").beta.messages.tool_runner(
             **{"model": "claude-sonnet-5-5", "max_tokens": 1000, **pack.body},

@@ -190,7 +190,7 @@ async def test_sessions_as_users_are_apart(client: AsyncContextClient, name: str
     assert len((await service.list_sessions(**place)).sessions) == 1
     which: Any = {"metadata_contains": {"google_adk": {"app_name": name}}}
     for user, owners in ((place["user_id"], [place["user_id"]]), ("somebody else", [])):
-        assert [one.owner_user_id async for one in client.list_contexts(**which, subject_user_id=user)] == owners
+        assert [one.owner_user_id async for one in client.contexts.list(**which, subject_user_id=user)] == owners
     with pytest.raises(InputValidationError):
         await service.list_sessions(app_name=name)
 
@@ -198,9 +198,9 @@ async def test_sessions_as_users_are_apart(client: AsyncContextClient, name: str
 async def test_what_others_write_is_an_event(client: AsyncContextClient, name: str):
     service = ContextSessionService(client)
     await service.create_session(app_name=name, user_id="anna", session_id="s1")
-    listed = client.list_contexts(metadata_contains={"google_adk": {"app_name": name}})
+    listed = client.contexts.list(metadata_contains={"google_adk": {"app_name": name}})
     context_id = await anext(one.context_id async for one in listed)
-    await client.append_messages(
+    await client.contexts.append(
         [MessageInput("It was delivered.", role="assistant"), MessageInput("Thanks")], context_id
     )
     found = await service.get_session(app_name=name, user_id="anna", session_id="s1")

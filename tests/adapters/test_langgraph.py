@@ -145,11 +145,11 @@ async def test_awaited_it_is_the_same(calling: ContextClient, name: str):
 
 def stored_bytes(calling: ContextClient, name: str) -> int:
     """Return what a thread has stored."""
-    found = calling.list_contexts(metadata_contains={"langgraph": {"thread": name}})
+    found = calling.contexts.list(metadata_contains={"langgraph": {"thread": name}})
     return sum(
         len(message.content) + len(message.metadata_json) + sum(len(part.data_json) for part in message.parts)
         for context in list(found)
-        for message in calling.list_messages(context.context_id, page_size=500)
+        for message in calling.contexts.list_messages(context.context_id, page_size=500)
     )
 
 
@@ -178,10 +178,13 @@ def test_what_a_thread_said_is_a_conversation_that_is_recalled(calling: ContextC
     graph = compiled(ContextSaver(calling))
     graph.invoke({"messages": [HumanMessage("The staging port is 8443.")]}, thread(name))
     graph.invoke(Command(resume="yes"), thread(name))
-    (context,) = calling.get_contexts_by_external_id(ExternalId("langgraph", name))
-    recalled = calling.recall(context.context_id, "which port?")
+    (context,) = calling.contexts.get_by_external_id(ExternalId("langgraph", name))
+    recalled = calling.contexts.recall(context.context_id, "which port?")
     assert recalled.items[0].text == "The staging port is 8443."
-    assert {one.role for one in calling.list_messages(context.context_id) if one.content} == {"user", "assistant"}
+    assert {one.role for one in calling.contexts.list_messages(context.context_id) if one.content} == {
+        "user",
+        "assistant",
+    }
 
 
 def test_any_value_comes_back_however_large_or_strange(calling: ContextClient, name: str):
@@ -353,7 +356,7 @@ def test_an_items_large_value_goes_with_it(calling: ContextClient, name: str):
     store = ContextStore(calling)
 
     def files() -> set[str]:
-        rows = calling.query_wm_records(["working_memory_id"], where={"memory_type": "langgraph/value"}, limit=1_000)
+        rows = calling.records.query(["working_memory_id"], where={"memory_type": "langgraph/value"}, limit=1_000)
         return {row["working_memory_id"] for row in rows}
 
     before = files()

@@ -127,9 +127,9 @@ async def test_a_runner_goes_on_from_its_session_and_others_read_what_it_did(cli
     ]
     context_id = await session.context_id()
     assert context_id is not None
-    recalled = await client.recall(context_id, "where is the order?")
+    recalled = await client.contexts.recall(context_id, "where is the order?")
     assert any("harbour" in item.text for item in recalled.items)
-    await client.send_message(MessageInput("It was delivered.", role="assistant"), context_id)
+    await client.contexts.send(MessageInput("It was delivered.", role="assistant"), context_id)
     assert (await session.get_items())[-1] == {"role": "assistant", "content": "It was delivered."}
 
 

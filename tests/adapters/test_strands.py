@@ -118,11 +118,11 @@ def test_what_a_guardrail_took_out_is_not_found(blocking: ContextClient, name: s
     manager.create_message(name, "clerk", SessionMessage(MESSAGES[7], 0))
     context_id = manager.context_id("clerk")
     assert context_id is not None
-    assert blocking.recall(context_id, "card").items
+    assert blocking.contexts.recall(context_id, "card").items
     redacted = SessionMessage(MESSAGES[7], 0, {"role": "assistant", "content": [{"text": "[gone]"}]})
     manager.update_message(name, "clerk", redacted)
-    assert not blocking.recall(context_id, "card").items
-    assert "1234" not in str([(one.content, one.metadata_json) for one in blocking.list_messages(context_id)])
+    assert not blocking.contexts.recall(context_id, "card").items
+    assert "1234" not in str([(one.content, one.metadata_json) for one in blocking.contexts.list_messages(context_id)])
 
 
 class Scripted(Model):
@@ -189,7 +189,7 @@ def test_an_agent_goes_on_from_its_session_and_uses_its_tools(blocking: ContextC
     assert "lighthouse" in str(results[0]) and "note.md" in str(results[2]) and "lighthouse" in str(results[3])
     again = agent(Scripted(["Yes."]), session_manager=ContextSessionManager(name, blocking))
     assert [message["content"] for message in again.messages] == [message["content"] for message in second.messages]
-    blocking.send_message(MessageInput("It was delivered.", role="assistant"), context_id)
+    blocking.contexts.send(MessageInput("It was delivered.", role="assistant"), context_id)
     third = agent(Scripted([]), session_manager=ContextSessionManager(name, blocking))
     assert third.messages[-1]["content"] == [{"text": "It was delivered."}]
 
@@ -213,7 +213,7 @@ def test_a_graph_of_agents_keeps_its_state(blocking: ContextClient, name: str):
 async def test_functions_are_the_same_for_both_clients_and_bind_what_a_model_may_not_choose(
     client: AsyncContextClient, blocking: ContextClient
 ):
-    sent = await client.send_message(MessageInput("The harbour closes at nine."))
+    sent = await client.contexts.send(MessageInput("The harbour closes at nine."))
     entity_node_id = new_id()
     bound: dict[str, Any] = {"entity_node_id": entity_node_id, "context_id": sent.context_id}
     now, later = functions(blocking, **bound), await functions_async(client, **bound)

@@ -57,7 +57,7 @@ def answer(run: Run) -> Answer:
 def node(stack: Addresses) -> str:
     """A conversation with one turn."""
     with EntityClient(stack.entity, api_key=KEY) as graph:
-        session = graph.create_node("Session")
-        turn = graph.create_node("Turn", data={"user_input": "Where?", "assistant_output": "Here."})
-        graph.create_edge(session.id, turn.id, "Contains")
+        session = graph.graph.create_node("Session")
+        turn = graph.graph.create_node("Turn", data={"user_input": "Where?", "assistant_output": "Here."})
+        graph.graph.create_edge(session.id, turn.id, "Contains")
     return session.id

@@ -91,7 +91,7 @@ def clients(stack: Addresses) -> Iterator[tuple[EntityClient, ContextClient]]:
         ContextClient(stack.context, api_key=KEY, app_id=content["app_id"]) as context,
     ):
         for name, rules in content["mappings"].items():
-            context.register_mapping(name, rules)
+            context.mappings.register(name, rules)
         yield graph, context
 
 
@@ -118,18 +118,18 @@ def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, st
     (room,) = re.findall(r"contextkeep (\w+)", line)
     made = written(graph, context, room)
     if " commit " in line:
-        context.prepare_fold(made["WINDOW"])
+        context.windows.prepare_fold(made["WINDOW"])
     if " merge " in line:
-        made["WINDOW"] = made["FORK"] = context.fork_window(made["WINDOW"], "Where is it?").window.window_id
+        made["WINDOW"] = made["FORK"] = context.windows.fork(made["WINDOW"], "Where is it?").window.window_id
     if line.startswith("contextkeep mcp ") or "| contextkeep mcp " in line:
         tickets: FakeMcp = request.getfixturevalue("tickets")
         for name in ("tickets", "old"):
-            context.put_mcp_server(name, tickets.url, clear_secret=True)
-        context.discover_mcp_tools("tickets")
+            context.mcp_servers.put(name, tickets.url, clear_secret=True)
+        context.mcp_servers.discover_tools("tickets")
     if line.startswith("contextkeep erasure "):
         made |= erased(context)
     if line.startswith("contextkeep key revoke "):
-        made["PREFIX"] = context.create_key("an agent", ["read"]).prefix
+        made["PREFIX"] = context.keys.create("an agent", ["read"]).prefix
     return made
 
 
@@ -148,8 +148,8 @@ def erased(context: ContextClient) -> dict[str, str]:
     """Erase a user, hold another one, and return the ids."""
     label = uuid.uuid4().hex
     return {
-        "ERASURE_OF_SUBJECT": context.erase(f"gone {label}").erasure_id,
-        "HOLD": context.put_hold("a lawsuit", subject=f"held {label}").hold_id,
+        "ERASURE_OF_SUBJECT": context.erasures.erase(f"gone {label}").erasure_id,
+        "HOLD": context.holds.put("a lawsuit", subject=f"held {label}").hold_id,
     }
 
 
@@ -171,83 +171,85 @@ def _conversation(graph: EntityClient) -> dict[str, str]:
     session = NodeInput("Session", name="support", data={"language": "de"}, external_id=f"thread-{uuid.uuid4()}")
     turns = [NodeInput("Turn", data={"user_input": "Where?", "language": "de", "score": 0.9}) for _ in range(2)]
     edge = EdgeInput(session.id, turns[0].id, "Contains")
-    graph.write_graph([session, *turns], [edge])
-    graph.update_node_status(session.id, "Running", message="begun")
+    graph.graph.write([session, *turns], [edge])
+    graph.graph.update_node_status(session.id, "Running", message="begun")
     for node in (session, *turns):
-        graph.upsert_embedding(node.id, [1, 0.5])
+        graph.embeddings.upsert(node.id, [1, 0.5])
     return {
         "THREAD": session.external_id,
         "SESSION": session.id,
         "TURN": turns[1].id,
         "EDGE": edge.id,
-        "PLACE": graph.start_changes(),
+        "PLACE": graph.changes.start(),
     }
 
 
 def _records(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     text, session_id = b"# The quarterly report\n", made["SESSION"]
-    record = context.upload_blob(text, name="report", memory_type="text/markdown", entity_node_id=session_id)
-    context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session_id)
+    record = context.blobs.upload(text, name="report", memory_type="text/markdown", entity_node_id=session_id)
+    context.records.insert("text/markdown", "quarterly report", entity_node_id=session_id)
     return {"RECORD": record.working_memory_id}
 
 
 def _thread(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     thread = ContextInput(external_ids=[ExternalId("threads", made["THREAD"])])
-    begun = context.send_message(MessageInput("Where is my lost file?", message_id="greeting"), context=thread)
-    task = context.create_task(begun.context_id, state="working")
-    context.put_artifact(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
+    begun = context.contexts.send(MessageInput("Where is my lost file?", message_id="greeting"), context=thread)
+    task = context.tasks.create(begun.context_id, state="working")
+    context.artifacts.put(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
     return {"CONTEXT": begun.context_id, "TASK": task.task_id}
 
 
 def _window(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    context.append_messages([one for n in range(12) for one in looked(n)], made["CONTEXT"])
-    context.put_profile("mine", "extends: general")
-    window = context.open_window(made["CONTEXT"], "gpt-5")
-    context.fold(window.window_id)
-    pin_id = context.pin(window.window_id, "Ports are numbers.")
-    context.append_messages([one for n in range(12, 24) for one in looked(n)], made["CONTEXT"])
+    context.contexts.append([one for n in range(12) for one in looked(n)], made["CONTEXT"])
+    context.profiles.put("mine", "extends: general")
+    window = context.windows.open(made["CONTEXT"], "gpt-5")
+    context.windows.fold(window.window_id)
+    pin_id = context.windows.pin(window.window_id, "Ports are numbers.")
+    context.contexts.append([one for n in range(12, 24) for one in looked(n)], made["CONTEXT"])
     return {"WINDOW": window.window_id, "PIN": pin_id}
 
 
 def _agents(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     for name in ("my", "old"):
-        context.put_agent(f"{name}_agent")
-        context.put_agent_template(f"{name}_template")
+        context.agents.put(f"{name}_agent")
+        context.agent_templates.put(f"{name}_template")
     return {}
 
 
 def _memories(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    return {"MEMORY": context.retain_memory("Ada lives in Paris.", subject_user_id="ada").memory_id}
+    return {"MEMORY": context.memories.retain("Ada lives in Paris.", subject_user_id="ada").memory_id}
 
 
 def _wiki(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     for name in ("zeta", "old"):
-        context.put_page(name, "A customer.", slug=f"customers/{name}", aliases=[name], subject_user_id="ada")
+        context.pages.put(name, "A customer.", slug=f"customers/{name}", aliases=[name], subject_user_id="ada")
     return {}
 
 
 def _compiled(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    definition = context.put_definition("customers", yaml.safe_load(DEFINITIONS)["definitions"]["customers"])
-    context.approve_definition("customers", definition.version)
-    list(context.compile_pages(node_ids=[made["SESSION"]]))
-    (page,) = context.list_compiled_pages("customers", node_id=made["SESSION"])
+    definition = context.definitions.put("customers", yaml.safe_load(DEFINITIONS)["definitions"]["customers"])
+    context.definitions.approve("customers", definition.version)
+    list(context.compiled_pages.compile(node_ids=[made["SESSION"]]))
+    (page,) = context.compiled_pages.list("customers", node_id=made["SESSION"])
     return {"PAGE": page.page_id}
 
 
 def _bases(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     for name in ("handbook", "old"):
-        context.put_knowledge_base(name)
-    return {"DOCUMENT": context.add_document("handbook", b"How we work.", name="handbook.md").document_id}
+        context.knowledge_bases.put(name)
+    return {
+        "DOCUMENT": context.knowledge_bases.add_document("handbook", b"How we work.", name="handbook.md").document_id
+    }
 
 
 def _specialist(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    context.put_specialist("my-specialist")
+    context.specialists.put("my-specialist")
     return {}
 
 
 def _looked_at(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
-    gone = context.delete_context(context.send_message("Never mind.").context_id)
-    test = context.run_source_test("Where?", provider_ids=["workspace"])
+    gone = context.contexts.delete(context.contexts.send("Never mind.").context_id)
+    test = context.source_tests.run("Where?", provider_ids=["workspace"])
     return {"RECEIPT": gone.erasure_id, "JOB": swept(context), "TEST": test.test_id}
 
 
@@ -268,9 +270,9 @@ ROOMS = {
 
 def swept(context: ContextClient) -> str:
     """Return a job: the one that runs, or another one."""
-    for job in context.list_jobs(page_size=1):
+    for job in context.jobs.list(page_size=1):
         return job.job_id
-    return context.start_job("sweep").job_id
+    return context.jobs.start("sweep").job_id
 
 
 @pytest.fixture

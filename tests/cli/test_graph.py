@@ -126,10 +126,10 @@ def test_a_timeline_has_what_a_node_calls_and_is_cleared(run: Run, answer: Answe
 def test_nodes_are_found_by_their_vectors(run: Run, answer: Answer, stack: Addresses, tmp_path: Path):
     name = "like"
     with EntityClient(stack.entity, api_key=KEY) as graph:
-        one, near, far = (graph.create_node("Task", name=each).id for each in ("one", "near", "far"))
-        graph.upsert_embedding(one, [1, 0], name=name)
-        graph.upsert_embedding(near, [1, 0.5], name=name, metadata={"language": "de"})
-        graph.upsert_embedding(far, [0, 1], name=name)
+        one, near, far = (graph.graph.create_node("Task", name=each).id for each in ("one", "near", "far"))
+        graph.embeddings.upsert(one, [1, 0], name=name)
+        graph.embeddings.upsert(near, [1, 0.5], name=name, metadata={"language": "de"})
+        graph.embeddings.upsert(far, [0, 1], name=name)
     similar = answer(f"node similar {one} --name {name}")
     assert [(each["node"]["id"], round(each["similarity"], 2)) for each in similar] == [(near, 0.89), (far, 0.0)]
     assert [

@@ -28,7 +28,7 @@ def a_file(folder: Path, node_type: str, text: str = "entity.status") -> Path:
 def test_a_definition_is_written_once_and_compiled(run: Run, stack: Addresses, tmp_path: Path, node_type: str):
     file = a_file(tmp_path, node_type)
     with EntityClient(stack.entity, api_key=KEY) as graph:
-        graph.create_node(node_type, name="Orrery", status="Renewing")
+        graph.graph.create_node(node_type, name="Orrery", status="Renewing")
     told = [run(f"knowledge define {file} --json {more}").stdout for more in ("", "--approve", "--approve")]
     assert [json.loads(one)[0]["change"] for one in told] == ["written", "approved", "none"]
     done = run(f"knowledge compile --definition {node_type} --json")
@@ -41,7 +41,7 @@ def test_a_definition_is_written_once_and_compiled(run: Run, stack: Addresses, t
 def test_a_rule_that_fails_is_told(run: Run, stack: Addresses, tmp_path: Path, node_type: str):
     file = a_file(tmp_path, node_type, text="entity.data.state")
     with EntityClient(stack.entity, api_key=KEY) as graph:
-        node = graph.create_node(node_type, name="Orrery")
+        node = graph.graph.create_node(node_type, name="Orrery")
     assert run(f"knowledge define {file} --approve").exit_code == 0
     done = run(f"knowledge compile --definition {node_type}")
     assert (done.exit_code, f"definition.facets[0].text {node.id}" in done.stderr) == (0, True)

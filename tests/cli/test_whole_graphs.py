@@ -25,9 +25,9 @@ def name(stack: Addresses) -> str:
     name = f"g{uuid.uuid4().hex}"
     session, turn = NodeInput("Session", graph_name=name), NodeInput("Turn", graph_name=name, data={"text": "Grüße"})
     with EntityClient(stack.entity, api_key=KEY) as graph:
-        graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains", graph_name=name)])
-        graph.append_progress(turn.id, message="half done")
-        graph.upsert_embedding(turn.id, [1, 0])
+        graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains", graph_name=name)])
+        graph.progress.append(turn.id, message="half done")
+        graph.embeddings.upsert(turn.id, [1, 0])
     return name
 
 

@@ -94,7 +94,7 @@ def test_any_text_is_an_address_or_an_error(text):
 @pytest.mark.parametrize("form", ["{}", "http://{}", "http://{}/"])
 async def test_plaintext_forms_reach_a_server(world, form):
     async with serving(Graph()) as address, world.entity(form.format(address)) as client:
-        assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+        assert (await world.run(client.graph.get_node, NODE_ID)).id == NODE_ID
 
 
 async def test_https_reaches_a_server_with_tls(world, tmp_path):
@@ -115,7 +115,7 @@ async def test_https_reaches_a_server_with_tls(world, tmp_path):
     async with serving(Graph(), credentials=credentials) as address:
         https = f"https://localhost:{address.rpartition(':')[2]}"
         async with world.entity(https, root_certificates=certificate) as client:
-            assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+            assert (await world.run(client.graph.get_node, NODE_ID)).id == NODE_ID
         async with world.entity(https, retries=0) as stranger:
             with pytest.raises(Unavailable):
-                await world.run(stranger.get_node, NODE_ID)
+                await world.run(stranger.graph.get_node, NODE_ID)

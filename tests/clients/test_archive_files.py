@@ -61,7 +61,7 @@ async def test_an_archive_goes_on_behind_its_last_token(world: World, tmp_path: 
     monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
     server, path = Breaking(), tmp_path / "ada.archive"
     async with serving(server) as address, world.context(address) as client:
-        done = await world.run(client.export_archive, path, user_id="ada")
+        done = await world.run(client.archives.export, path, user_id="ada")
 
     assert (path.read_bytes(), done.size_bytes, server.tokens) == (WHOLE, len(WHOLE), ["", "2"])
     assert [one.name for one in tmp_path.iterdir()] == ["ada.archive"]
@@ -74,11 +74,11 @@ async def test_another_process_goes_on_with_an_archive(world: World, tmp_path: P
     for user in ("ada", "bob"):
         async with serving(Breaking(down_after=1)) as address, world.context(address, retries=0) as client:
             with pytest.raises(Unavailable):
-                await world.run(client.export_archive, path, user_id=user)
+                await world.run(client.archives.export, path, user_id=user)
         assert sorted(one.name for one in tmp_path.iterdir()) == ["archive.part", "archive.part.json"]
     server = Breaking()
     async with serving(server) as address, world.context(address, retries=0) as client:
-        await world.run(client.export_archive, path, user_id="bob")
+        await world.run(client.archives.export, path, user_id="bob")
     assert (path.read_bytes(), server.tokens) == (WHOLE, ["2"])
 
 
@@ -87,5 +87,5 @@ async def test_an_import_goes_on_where_the_service_is(world: World, monkeypatch:
     monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
     server, archive = Breaking(), bytes(range(35))
     async with serving(server) as address, world.context(address) as client:
-        await world.run(client.import_archive, archive)
+        await world.run(client.archives.import_archive, archive)
     assert (server.taken, server.offsets) == (archive, [0, 10, 20, 30])

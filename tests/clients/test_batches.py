@@ -19,7 +19,7 @@ async def test_messages_past_the_bytes_of_a_request_are_written_once_in_their_or
 
     async def append():
         return await world.run(
-            context.append_messages,
+            context.contexts.append,
             said,
             context=ContextInput(title="long"),
             get_or_create=name,
@@ -38,10 +38,10 @@ async def test_rows_past_the_bytes_and_the_number_of_a_request_are_written(world
     edges = [EdgeInput(nodes[n].id, nodes[n + 1].id, "Then") for n in range(199)]
     small = [NodeInput(general_type_name="Note", id=new_id()) for _ in range(2_001)]
 
-    written = await world.run(graph.write_graph, nodes, edges)
+    written = await world.run(graph.graph.write, nodes, edges)
     assert [row.id for row in written.nodes] == [one.id for one in nodes]
     assert len(written.edges) == 199
-    assert len((await world.run(graph.write_graph, small)).nodes) == 2_001
+    assert len((await world.run(graph.graph.write, small)).nodes) == 2_001
 
 
 @given(sizes=st.lists(st.sampled_from([0, 1, 127, 128, 20_000, 1_000_000, REQUEST_BYTES_MAX]), max_size=30))

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 import uuid
+from operator import attrgetter
 
 import grpc
 import pytest
@@ -95,7 +96,7 @@ class Graph(EntityGraphServicer):
 
 async def test_a_node_arrives_as_a_value(world):
     async with serving(Graph()) as address, world.entity(address) as client:
-        node = await world.run(client.get_node, NODE_ID)
+        node = await world.run(client.graph.get_node, NODE_ID)
 
     assert (node.id, node.general_type_name, node.data) == (NODE_ID, "Turn", {"n": 1})
 
@@ -103,7 +104,7 @@ async def test_a_node_arrives_as_a_value(world):
 async def test_an_error_arrives_as_its_class_with_its_cause(world):
     async with serving(Graph()) as address, world.entity(address) as client:
         with pytest.raises(NodeNotFound) as raised:
-            await world.run(client.get_node, "elsewhere")
+            await world.run(client.graph.get_node, "elsewhere")
 
     assert raised.value.metadata == {"node_id": "elsewhere"}
     assert isinstance(raised.value.__cause__, grpc.RpcError)
@@ -111,7 +112,7 @@ async def test_an_error_arrives_as_its_class_with_its_cause(world):
 
 async def test_unavailable_is_tried_again(world):
     async with serving(graph := Graph(failures=2)) as address, world.entity(address) as client:
-        await world.run(client.get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.calls == 3
 
@@ -119,7 +120,7 @@ async def test_unavailable_is_tried_again(world):
 async def test_nothing_else_is_tried_again(world):
     async with serving(graph := Graph(failures=1, error=VersionConflict())) as address, world.entity(address) as client:
         with pytest.raises(VersionConflict):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.calls == 1
 
@@ -127,7 +128,7 @@ async def test_nothing_else_is_tried_again(world):
 async def test_attempts_end(world):
     async with serving(graph := Graph(failures=99)) as address, world.entity(address, retries=2) as client:
         with pytest.raises(Unavailable, match="not yet"):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.calls == 3
 
@@ -135,7 +136,7 @@ async def test_attempts_end(world):
 async def test_no_retries_means_none(world):
     async with serving(graph := Graph(failures=1)) as address, world.entity(address, retries=0) as client:
         with pytest.raises(Unavailable, match="not yet"):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.calls == 1
 
@@ -143,8 +144,8 @@ async def test_no_retries_means_none(world):
 async def test_a_retried_write_carries_one_request_id(world):
     """Else the server could not tell the second attempt from a second node."""
     async with serving(graph := Graph(failures=2)) as address, world.entity(address) as client:
-        await world.run(client.create_node, "Turn")
-        await world.run(client.create_node, "Turn")
+        await world.run(client.graph.create_node, "Turn")
+        await world.run(client.graph.create_node, "Turn")
 
     first, second, third, other = (request.request_id for request in graph.requests)
     assert uuid.UUID(first)
@@ -153,7 +154,7 @@ async def test_a_retried_write_carries_one_request_id(world):
 
 async def test_the_callers_own_request_id_is_sent(world):
     async with serving(graph := Graph()) as address, world.entity(address) as client:
-        await world.run(client.create_node, "Turn", request_id=NODE_ID)
+        await world.run(client.graph.create_node, "Turn", request_id=NODE_ID)
 
     assert graph.requests[0].request_id == NODE_ID
 
@@ -162,8 +163,8 @@ async def test_archiving_a_version_is_not_repeated(world):
     """The repeat of a call that was done and not answered would meet its own change."""
     async with serving(graph := Graph(failures=1)) as address, world.entity(address) as client:
         with pytest.raises(Unavailable):
-            await world.run(client.archive_node, NODE_ID, expected_version=3)
-        await world.run(client.archive_node, NODE_ID)
+            await world.run(client.graph.archive_node, NODE_ID, expected_version=3)
+        await world.run(client.graph.archive_node, NODE_ID)
 
     assert graph.calls == 2
 
@@ -172,7 +173,7 @@ async def test_the_servers_delay_is_honoured(world):
     error = Overloaded("busy", retry_after_s=0.5)
     async with serving(Graph(failures=1, error=error)) as address, world.entity(address) as client:
         started = time.monotonic()
-        await world.run(client.get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
 
     assert time.monotonic() - started >= 0.5
 
@@ -182,7 +183,7 @@ async def test_a_delay_past_the_deadline_is_not_waited_for(world):
     error = Overloaded("busy", retry_after_s=60)
     async with serving(Graph(failures=1, error=error)) as address, world.entity(address) as client:
         with pytest.raises(Overloaded):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
 
 async def test_the_budget_stops_retries_of_a_failing_service(world, monkeypatch):
@@ -190,10 +191,10 @@ async def test_the_budget_stops_retries_of_a_failing_service(world, monkeypatch)
     async with serving(graph := Graph(failures=999)) as address, world.entity(address, retries=9) as client:
         for _ in range(4):
             with pytest.raises(Unavailable):
-                await world.run(client.get_node, NODE_ID)
+                await world.run(client.graph.get_node, NODE_ID)
         graph.calls = 100
         with pytest.raises(Unavailable):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.calls == 101
 
@@ -217,17 +218,17 @@ async def test_each_attempt_of_a_stream_takes_one_token_of_the_budget(world, tmp
     monkeypatch.setattr(retries, "BACKOFF_S_MAX", 0.001)
     monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
     for name, arguments in {
-        "traverse": [NODE_ID],
-        "export_graph": [tmp_path / "graph"],
-        "export_graph_pages": [],
-        "chat_history": [NODE_ID],
-        "get_blob": [NODE_ID],
-        "download_blob": [NODE_ID, tmp_path / "blob"],
+        "graph.traverse": [NODE_ID],
+        "graph.export": [tmp_path / "graph"],
+        "graph.export_pages": [],
+        "history.stream": [NODE_ID],
+        "blobs.get": [NODE_ID],
+        "blobs.download": [NODE_ID, tmp_path / "blob"],
     }.items():
-        opened = world.entity if hasattr(world.entity_class, name) else world.context
+        opened = world.entity if name.startswith("graph.") else world.context
         async with serving(gone := Gone()) as address, opened(address, retries=99) as client:
             with pytest.raises(Unavailable):
-                await world.run(getattr(client, name), *arguments)
+                await world.run(attrgetter(name)(client), *arguments)
 
         assert (name, gone.calls) == (name, 10)
 
@@ -235,7 +236,7 @@ async def test_each_attempt_of_a_stream_takes_one_token_of_the_budget(world, tmp
 async def test_nobody_listens(world):
     async with world.entity("127.0.0.1:1", timeout_s=5, retries=1) as client:
         with pytest.raises(Unavailable, match=r"entity-service at 127\.0\.0\.1:1 does not answer") as raised:
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert raised.value.metadata == {"dependency": "entity-service", "address": "127.0.0.1:1"}
 
@@ -244,7 +245,7 @@ async def test_a_service_that_comes_back_is_found_by_the_retries_of_all_calls(wo
     """However many there are: the budget is for what a service refuses, not for what nobody works on."""
     port = free_port()
     async with world.entity(f"127.0.0.1:{port}", retries=8) as client:
-        calls = [asyncio.ensure_future(world.run(client.get_node, NODE_ID)) for _ in range(25)]
+        calls = [asyncio.ensure_future(world.run(client.graph.get_node, NODE_ID)) for _ in range(25)]
         await asyncio.sleep(0.5)
         async with serving(Graph(failures=5), port=port):
             assert {node.id for node in await asyncio.gather(*calls)} == {NODE_ID}
@@ -272,7 +273,7 @@ async def test_a_service_that_stops_costs_nothing_of_the_budget(world, monkeypat
     await server.start()
     try:
         async with world.entity(f"127.0.0.1:{port}", retries=30) as client:
-            assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+            assert (await world.run(client.graph.get_node, NODE_ID)).id == NODE_ID
     finally:
         await server.stop(0)
 
@@ -280,14 +281,14 @@ async def test_a_service_that_stops_costs_nothing_of_the_budget(world, monkeypat
 async def test_a_new_client_connects_at_once_whatever_another_met(world):
     port = free_port()
     async with serving(Graph(), port=port) as address, world.entity(address, retries=0) as client:
-        await world.run(client.get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
     async with world.entity(address, retries=0) as client:
         with pytest.raises(Unavailable) as kept:  # and with it the call and its channel
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
     await asyncio.sleep(2)  # of it the next attempt to connect is half a second away
 
     async with serving(Graph(), port=port), world.entity(address, retries=0) as client:
-        assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+        assert (await world.run(client.graph.get_node, NODE_ID)).id == NODE_ID
     assert kept.value.metadata["address"] == address
 
 
@@ -305,7 +306,7 @@ async def test_more_calls_than_a_connection_takes_are_made_at_once(world, monkey
     graph = Graph(delay_s=30)
     async with serving(graph, options=[("grpc.max_concurrent_streams", 2)]) as address:
         async with world.entity(address) as client:
-            calls = [asyncio.ensure_future(world.run(client.get_node, NODE_ID)) for _ in range(5)]
+            calls = [asyncio.ensure_future(world.run(client.graph.get_node, NODE_ID)) for _ in range(5)]
             async with asyncio.timeout(10):
                 while graph.calls < len(calls):
                     await asyncio.sleep(0.01)
@@ -317,7 +318,7 @@ async def test_a_channel_that_has_room_again_takes_the_next_calls(world, monkeyp
     monkeypatch.setattr(_channels, "CALLS_OF_CHANNEL_MAX", 1)
     async with serving(Graph(delay_s=0.1)) as address, world.entity(address) as client:
         for _ in range(3):
-            await asyncio.gather(*(world.run(client.get_node, NODE_ID) for _ in range(2)))
+            await asyncio.gather(*(world.run(client.graph.get_node, NODE_ID) for _ in range(2)))
         assert len(client._connection._channels._opened) == 2
 
 
@@ -327,7 +328,7 @@ async def test_a_slow_call_meets_its_deadline(world, whose):
     async with serving(Graph(delay_s=30)) as address, world.entity(address, **options) as client:
         started = time.monotonic()
         with pytest.raises(DeadlineExceeded, match=r"did not answer in time|time was up"):
-            await world.run(client.get_node, NODE_ID, **arguments)
+            await world.run(client.graph.get_node, NODE_ID, **arguments)
 
     assert time.monotonic() - started < 20
 
@@ -336,14 +337,14 @@ async def test_the_deadline_holds_for_all_attempts_together(world):
     async with serving(Graph(failures=99)) as address, world.entity(address, retries=99, timeout_s=1) as client:
         started = time.monotonic()
         with pytest.raises((Unavailable, DeadlineExceeded)):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     assert time.monotonic() - started < 20
 
 
 async def test_lists_follow_their_pages_and_retry_each(world):
     async with serving(graph := Graph(failures=1)) as address, world.entity(address) as client:
-        edges = await world.run(client.list_edges, NODE_ID)
+        edges = await world.run(client.graph.list_edges, NODE_ID)
 
     assert [edge.id for edge in edges] == ["00", "01", "10", "11", "20", "21"]
     assert graph.calls == 4
@@ -353,7 +354,7 @@ async def test_edges_join_nodes_of_the_same_write(world):
     """Ids are made by the inputs, so that an edge can name them before the server has seen them."""
     session, turn = NodeInput("Session"), NodeInput("Turn", data={"n": 1})
     async with serving(graph := Graph()) as address, world.entity(address) as client:
-        written = await world.run(client.write_graph, [session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+        written = await world.run(client.graph.write, [session, turn], [EdgeInput(session.id, turn.id, "Contains")])
 
     assert [row.id for row in written.nodes] == [session.id, turn.id]
     assert written.edges[0].existed
@@ -362,11 +363,11 @@ async def test_edges_join_nodes_of_the_same_write(world):
 
 async def test_the_key_is_sent_and_views_change_it(world, callers):
     async with serving(graph := Graph(), callers=callers) as address, world.entity(address, api_key=KEY) as client:
-        await world.run(client.get_node, NODE_ID)
-        await world.run(client.with_credential(OTHER_KEY).get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
+        await world.run(client.with_credential(OTHER_KEY).graph.get_node, NODE_ID)
         with pytest.raises(Unauthenticated):
-            await world.run(client.with_credential("").get_node, NODE_ID)
-        await world.run(client.get_node, NODE_ID)
+            await world.run(client.with_credential("").graph.get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
 
     assert graph.keys == [f"Bearer {KEY}", f"Bearer {OTHER_KEY}", f"Bearer {KEY}"]
 
@@ -376,7 +377,7 @@ async def test_variables_say_where_and_who(world, callers, monkeypatch):
         monkeypatch.setenv("ENTITY_SERVICE_ADDRESS", f"http://{address}")
         monkeypatch.setenv("CONTEXT_SERVICE_API_KEY", KEY)
         client = world.entity_class()
-        await world.run(client.get_node, NODE_ID)
+        await world.run(client.graph.get_node, NODE_ID)
         await world.run(client.close)
 
     assert graph.keys == [f"Bearer {KEY}"]
@@ -386,7 +387,7 @@ async def test_the_key_is_never_shown(world, caplog):
     caplog.set_level(logging.DEBUG)
     async with world.entity("127.0.0.1:1", api_key="top-secret", retries=0) as client:
         with pytest.raises(Unavailable) as raised:
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
 
     shown = repr(client) + str(vars(client)) + str(raised.value) + repr(raised.value.__cause__) + caplog.text
     shown = shown.replace(str(client._metadata), "")  # what is sent is held
@@ -412,16 +413,16 @@ def test_numbers_without_sense_are_refused(world, options):
 async def test_a_closed_client_says_so(world):
     async with serving(Graph()) as address:
         async with world.entity(address) as client:
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
         with pytest.raises(RuntimeError, match="closed"):
-            await world.run(client.get_node, NODE_ID)
+            await world.run(client.graph.get_node, NODE_ID)
         await world.run(client.close)  # again is harmless
 
 
 async def test_closing_ends_calls_under_way(world):
     """In the async world grpc raises CancelledError then, which would end a task that nobody cancelled."""
     async with serving(graph := Graph(delay_s=30)) as address, world.entity(address) as client:
-        call = asyncio.ensure_future(world.run(client.get_node, NODE_ID))
+        call = asyncio.ensure_future(world.run(client.graph.get_node, NODE_ID))
         await asyncio.wait_for(graph.came.wait(), 30)
         await world.run(client.close)
         with pytest.raises(Cancelled):
@@ -431,13 +432,13 @@ async def test_closing_ends_calls_under_way(world):
 async def test_an_infinite_deadline_is_none(world):
     """A service passes on what is left of its own call, which may be infinity."""
     async with serving(Graph()) as address, world.entity(address) as client:
-        assert (await world.run(client.get_node, NODE_ID, timeout_s=float("inf"))).id == NODE_ID
+        assert (await world.run(client.graph.get_node, NODE_ID, timeout_s=float("inf"))).id == NODE_ID
 
 
 async def test_a_proxy_is_not_asked_for_this_machine(world, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     async with serving(Graph()) as address, world.entity(address, retries=0) as client:
-        assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+        assert (await world.run(client.graph.get_node, NODE_ID)).id == NODE_ID
 
 
 async def test_an_unknown_rpc_is_an_attribute_error(world):
@@ -448,7 +449,7 @@ async def test_an_unknown_rpc_is_an_attribute_error(world):
 
 async def test_a_cancelled_task_stays_cancelled_and_stops_the_server():
     async with serving(graph := Graph(delay_s=30)) as address, AsyncEntityClient(address) as client:
-        task = asyncio.create_task(client.get_node(NODE_ID))
+        task = asyncio.create_task(client.graph.get_node(NODE_ID))
         await asyncio.wait_for(graph.came.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -459,15 +460,15 @@ async def test_a_cancelled_task_stays_cancelled_and_stops_the_server():
 async def test_an_async_client_is_made_outside_of_a_loop_and_bound_to_its_first():
     async with serving(Graph()) as address:
         client = await asyncio.to_thread(AsyncEntityClient, address)
-        await client.get_node(NODE_ID)
+        await client.graph.get_node(NODE_ID)
         with pytest.raises(RuntimeError, match="another event loop"):
-            await asyncio.to_thread(lambda: asyncio.run(client.get_node(NODE_ID)))
+            await asyncio.to_thread(lambda: asyncio.run(client.graph.get_node(NODE_ID)))
         await client.close()
 
 
 async def test_threads_share_a_sync_client():
     async with serving(graph := Graph()) as address:
         with EntityClient(address) as client:
-            nodes = await asyncio.gather(*(asyncio.to_thread(client.get_node, NODE_ID) for _ in range(32)))
+            nodes = await asyncio.gather(*(asyncio.to_thread(client.graph.get_node, NODE_ID) for _ in range(32)))
 
     assert len(nodes) == graph.calls == 32

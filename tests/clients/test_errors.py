@@ -67,20 +67,20 @@ async def test_every_error_survives_the_wire(error_class):
     async with serving(raising) as address, AsyncEntityClient(address, retries=0) as client:
         received = []
         with pytest.raises(ContextKeepError) as raised:
-            await client.get_node("x")
+            await client.graph.get_node("x")
         received.append(raised.value)
         with pytest.raises(ContextKeepError) as raised:
-            async for page in client.traverse_pages("x"):
+            async for page in client.graph.traverse_pages("x"):
                 assert page.indexed
         received.append(raised.value)
 
         def in_a_thread() -> None:
             with EntityClient(address, retries=0) as sync_client:
                 with pytest.raises(ContextKeepError) as raised:
-                    sync_client.get_node("x")
+                    sync_client.graph.get_node("x")
                 received.append(raised.value)
                 with pytest.raises(ContextKeepError) as raised:
-                    list(sync_client.traverse_pages("x"))
+                    list(sync_client.graph.traverse_pages("x"))
                 received.append(raised.value)
 
         await asyncio.to_thread(in_a_thread)
@@ -104,7 +104,7 @@ async def test_a_fault_of_the_server_says_nothing_of_its_cause(caplog):
     raising.error = ZeroDivisionError("the secret cause")
     async with serving(raising) as address, AsyncEntityClient(address) as client:
         with pytest.raises(Internal) as raised:
-            await client.get_node("x")
+            await client.graph.get_node("x")
 
     assert "secret" not in str(raised.value)
     assert raised.value.metadata["call_id"]
@@ -116,7 +116,7 @@ async def test_a_group_of_one_is_its_error():
     raising.error = ExceptionGroup("of a task group", [LimitExceeded("too long", limit="name")])
     async with serving(raising) as address, AsyncEntityClient(address) as client:
         with pytest.raises(LimitExceeded):
-            await client.get_node("x")
+            await client.graph.get_node("x")
 
 
 async def test_of_a_group_the_first_error_is_told_and_a_fault_of_ours_before_all():
@@ -126,10 +126,10 @@ async def test_of_a_group_the_first_error_is_told_and_a_fault_of_ours_before_all
     async with serving(raising) as address, AsyncEntityClient(address) as client:
         raising.error = ExceptionGroup("of a task group", several)
         with pytest.raises(LimitExceeded):
-            await client.get_node("x")
+            await client.graph.get_node("x")
         raising.error = ExceptionGroup("of a task group", [*several, ZeroDivisionError("the secret cause")])
         with pytest.raises(Internal):
-            await client.get_node("x")
+            await client.graph.get_node("x")
 
 
 @pytest.mark.parametrize("character", ["x", "ü", "語", "😀", "\ud800"])
@@ -144,7 +144,7 @@ async def test_long_errors_are_cut_and_arrive(character):
     )
     async with serving(raising) as address, AsyncEntityClient(address) as client:
         with pytest.raises(InvalidArgument) as raised:
-            await client.get_node("x")
+            await client.graph.get_node("x")
 
     assert raised.value.reason == "INVALID_ARGUMENT"
     assert raised.value.metadata["value"]
@@ -160,13 +160,13 @@ def test_a_long_message_is_cut_in_whole_characters(character):
 async def test_an_rpc_that_nobody_serves_is_unimplemented():
     async with serving() as address, AsyncEntityClient(address) as client:
         with pytest.raises(Unimplemented):
-            await client.get_node("x")
+            await client.graph.get_node("x")
 
 
 async def test_a_message_past_four_mebibytes_is_resource_exhausted():
     async with serving(Raising()) as address, AsyncEntityClient(address) as client:
         with pytest.raises(ResourceExhausted):
-            await client.update_node_data("x", {"text": "x" * 5_000_000})
+            await client.graph.update_node_data("x", {"text": "x" * 5_000_000})
 
 
 def test_a_status_of_another_server_is_the_class_of_its_code():

@@ -49,7 +49,7 @@ class Breaking(EntityGraphServicer):
 async def test_an_export_that_breaks_off_goes_on_behind_its_last_message(world: World, tmp_path: Path):
     server = Breaking()
     async with serving(server) as address, world.entity(address) as graph:
-        done = await world.run(graph.export_graph, tmp_path / "graph.ndjson")
+        done = await world.run(graph.graph.export, tmp_path / "graph.ndjson")
 
     assert (tmp_path / "graph.ndjson").read_bytes() == b"".join(PAGES)
     assert (done.nodes, done.size_bytes) == (4, len(b"".join(PAGES)))
@@ -72,7 +72,7 @@ async def test_a_long_export_may_break_off_often(world: World, tmp_path: Path, m
     """What arrives in between gives its retries back."""
     monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
     async with serving(BreakingRarely()) as address, world.entity(address) as graph:
-        done = await world.run(graph.export_graph, tmp_path / "graph.ndjson")
+        done = await world.run(graph.graph.export, tmp_path / "graph.ndjson")
 
     assert done.nodes == 240
 
@@ -84,7 +84,7 @@ async def test_a_segment_that_breaks_off_is_sent_again(world: World, monkeypatch
     text = b"".join(b'{"n": %d}\n' % n for n in range(50))
     server = Breaking()
     async with serving(server) as address, world.entity(address) as graph:
-        done = await world.run(graph.import_graph, text)
+        done = await world.run(graph.graph.import_lines, text)
 
     assert b"".join(server.segments) == text
     assert all(segment.endswith(b"\n") for segment in server.segments)

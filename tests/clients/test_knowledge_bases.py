@@ -15,34 +15,38 @@ from tests.conftest import KEY, Addresses
 async def test_a_document_is_added_read_found_and_removed(stack: Addresses):
     name = f"ferries {uuid.uuid4()}"
     with ContextClient(stack.context, api_key=KEY) as context:
-        put = context.put_knowledge_base(name, description="Ferries", is_of_tenant=True)
+        put = context.knowledge_bases.put(name, description="Ferries", is_of_tenant=True)
         assert (put.version, put.documents, put.is_of_tenant) == (1, {}, True)
-        added = context.add_document(name, b"The ferry leaves at six.", name="a.md", uri="https://ferries.example")
+        added = context.knowledge_bases.add_document(
+            name, b"The ferry leaves at six.", name="a.md", uri="https://ferries.example"
+        )
         assert (added.state, added.size_bytes, added.uri) == ("queued", 24, "https://ferries.example")
 
     async with AsyncContextClient(stack.context, api_key=KEY) as context:
         async with asyncio.timeout(20):
-            while not (found := [one async for one in context.list_documents(name, states=["indexed"])]):
+            while not (
+                found := [one async for one in context.knowledge_bases.list_documents(name, states=["indexed"])]
+            ):
                 await asyncio.sleep(0.05)
         assert [(one.document_id, one.passage_count) for one in found] == [(added.document_id, 1)]
-        assert (await context.get_knowledge_base(name)).documents == {"indexed": 1}
-        answer = await context.query_context("When does the ferry leave?", provider_ids=["knowledge-base"])
+        assert (await context.knowledge_bases.get(name)).documents == {"indexed": 1}
+        answer = await context.query.ask("When does the ferry leave?", provider_ids=["knowledge-base"])
         assert answer.hits[0].title == "a.md"
-        record = await context.insert_wm_record(name="b.md", memory_type="file", content_text="The other ferry.")
-        followed = await context.add_document(name, working_memory_id=record.working_memory_id)
+        record = await context.records.insert(name="b.md", memory_type="file", content_text="The other ferry.")
+        followed = await context.knowledge_bases.add_document(name, working_memory_id=record.working_memory_id)
         assert (followed.name, followed.working_memory_id) == ("b.md", record.working_memory_id)
         with pytest.raises(InvalidArgument, match="neither"):
-            await context.add_document(name)
+            await context.knowledge_bases.add_document(name)
         with pytest.raises(InvalidArgument, match="not both"):
-            await context.add_document(name, b"bytes", working_memory_id=record.working_memory_id)
+            await context.knowledge_bases.add_document(name, b"bytes", working_memory_id=record.working_memory_id)
         with pytest.raises(InvalidArgument, match="states"):
-            _ = [one async for one in context.list_documents(name, states=["gone"])]
+            _ = [one async for one in context.knowledge_bases.list_documents(name, states=["gone"])]
         for document in (added, followed):
-            await context.remove_document(name, document.document_id)
+            await context.knowledge_bases.remove_document(name, document.document_id)
         with pytest.raises(DocumentNotFound):
-            await context.remove_document(name, added.document_id)
-        assert [one async for one in context.list_documents(name)] == []
-        assert name in {one.name async for one in context.list_knowledge_bases(page_size=1)}
-        await context.delete_knowledge_base(name)
+            await context.knowledge_bases.remove_document(name, added.document_id)
+        assert [one async for one in context.knowledge_bases.list_documents(name)] == []
+        assert name in {one.name async for one in context.knowledge_bases.list(page_size=1)}
+        await context.knowledge_bases.delete(name)
         with pytest.raises(KnowledgeBaseNotFound):
-            await context.get_knowledge_base(name)
+            await context.knowledge_bases.get(name)

@@ -33,17 +33,17 @@ def tickets() -> Iterator[FakeMcp]:
 async def test_a_tool_is_discovered_approved_asked_and_asked_no_more(stack: Addresses, tickets: FakeMcp):
     server_id = f"s{uuid.uuid4()}"
     with ContextClient(stack.context, api_key=KEY) as context:
-        put = context.put_mcp_server(server_id, tickets.url, display_name="Tickets", bearer_secret=SECRET)
+        put = context.mcp_servers.put(server_id, tickets.url, display_name="Tickets", bearer_secret=SECRET)
         assert (put.version, put.has_secret, put.discovered_at, put.display_name) == (1, True, None, "Tickets")
         assert SECRET not in repr(put)
-        refused, found = context.discover_mcp_tools(server_id)
+        refused, found = context.mcp_servers.discover_tools(server_id)
         assert (found.tool_name, found.state, found.approved_at) == (TOOL, "found", None)
         assert (refused.tool_name, refused.declares_read_only) == ("delete_tickets", False)
         with pytest.raises(McpToolNotDeclared):
-            context.approve_mcp_tool(server_id, "delete_tickets", record_search_safe=True)
+            context.mcp_servers.approve_tool(server_id, "delete_tickets", record_search_safe=True)
         with pytest.raises(McpToolChanged):
-            context.approve_mcp_tool(server_id, TOOL, definition_sha256="0" * 64)
-        approved = context.approve_mcp_tool(server_id, TOOL, definition_sha256=found.definition_sha256)
+            context.mcp_servers.approve_tool(server_id, TOOL, definition_sha256="0" * 64)
+        approved = context.mcp_servers.approve_tool(server_id, TOOL, definition_sha256=found.definition_sha256)
         assert (approved.state, approved.reason, approved.arguments_json) == (
             "approved",
             "",
@@ -51,18 +51,21 @@ async def test_a_tool_is_discovered_approved_asked_and_asked_no_more(stack: Addr
         )
 
     async with AsyncContextClient(stack.context, api_key=KEY) as context:
-        answer = await context.query_context("how late?", provider_ids=[approved.provider_id])
+        answer = await context.query.ask("how late?", provider_ids=[approved.provider_id])
         assert [(one.title, one.untrusted) for one in answer.hits] == [("Ticket 1", True)]
-        assert [one async for one in context.list_mcp_tools(server_id=server_id, page_size=1)] == [refused, approved]
-        assert server_id in {one.server_id async for one in context.list_mcp_servers(page_size=1)}
-        assert (await context.unapprove_mcp_tool(server_id, TOOL)).state == "found"
+        assert [one async for one in context.mcp_servers.list_tools(server_id=server_id, page_size=1)] == [
+            refused,
+            approved,
+        ]
+        assert server_id in {one.server_id async for one in context.mcp_servers.list(page_size=1)}
+        assert (await context.mcp_servers.unapprove_tool(server_id, TOOL)).state == "found"
         with pytest.raises(McpToolNotFound):
-            await context.unapprove_mcp_tool(server_id, "no_such_tool")
-        await context.put_mcp_server(server_id, tickets.url, clear_secret=True)
+            await context.mcp_servers.unapprove_tool(server_id, "no_such_tool")
+        await context.mcp_servers.put(server_id, tickets.url, clear_secret=True)
         with pytest.raises(McpServerFailed, match="asks for authentication"):
-            await context.discover_mcp_tools(server_id)
-        await context.delete_mcp_server(server_id)
+            await context.mcp_servers.discover_tools(server_id)
+        await context.mcp_servers.delete(server_id)
         with pytest.raises(McpServerNotFound):
-            await context.discover_mcp_tools(server_id)
+            await context.mcp_servers.discover_tools(server_id)
         with pytest.raises(AddressRefused):
-            await context.put_mcp_server(server_id, "http://169.254.169.254/mcp")
+            await context.mcp_servers.put(server_id, "http://169.254.169.254/mcp")

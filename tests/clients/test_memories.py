@@ -25,11 +25,11 @@ async def test_a_memory_comes_back_as_it_was_said(stack: Addresses):
         "subject_user_id": user,
     }
     with ContextClient(stack.context, api_key=KEY) as context:
-        kept = context.retain_memory("Ask first.", **said)
+        kept = context.memories.retain("Ask first.", **said)
         with pytest.raises(InvalidArgument):
-            context.retain_memory("Ask first.", kind="dream", subject_user_id=user)
+            context.memories.retain("Ask first.", kind="dream", subject_user_id=user)
     async with AsyncContextClient(stack.context, api_key=KEY) as context:
-        again = await context.retain_memory("Ask first.", **said)
+        again = await context.memories.retain("Ask first.", **said)
 
     for one in (kept, again):
         assert (str(one), one.kind, one.key, one.confidence) == ("Ask first.", "experience", "meetings", 0.5)

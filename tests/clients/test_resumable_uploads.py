@@ -58,7 +58,7 @@ async def test_every_source_arrives_whole(world, context, tmp_path: Path):
         progress: Progress = []
         ids: list[str] = []
         record = await world.run(
-            context.upload_resumable,
+            context.uploads.upload,
             source,
             name="" if named == "notes.bin" else named,
             tags=["t"],
@@ -76,9 +76,9 @@ async def test_every_source_arrives_whole(world, context, tmp_path: Path):
 
 async def test_a_source_without_a_name_is_refused_before_anything_is_begun(world, context):
     with pytest.raises(InvalidArgument):
-        await world.run(context.upload_resumable, b"abc")
+        await world.run(context.uploads.upload, b"abc")
     with pytest.raises(InvalidArgument):
-        await world.run(context.upload_resumable, b"abc", name="x", part_bytes=0)
+        await world.run(context.uploads.upload, b"abc", name="x", part_bytes=0)
 
 
 class Ends(Exception):
@@ -96,7 +96,7 @@ async def interrupted(world, context, content: bytes, *, after_bytes: int) -> st
             yield content[start : start + 1000]
 
     with pytest.raises(Ends):
-        await world.run(context.upload_resumable, pieces(), name="x", part_bytes=PART, on_started=ids.append)
+        await world.run(context.uploads.upload, pieces(), name="x", part_bytes=PART, on_started=ids.append)
     return ids[0]
 
 
@@ -107,10 +107,10 @@ async def test_another_process_goes_on_where_one_ended(world, services: Addresse
     (tmp_path / "file").write_bytes(CONTENT)
     progress: Progress = []
     async with world.context(services.context, api_key=KEY) as second:
-        upload = await world.run(second.get_upload, upload_id)
+        upload = await world.run(second.uploads.get, upload_id)
         assert 0 < upload.offset_bytes <= 2 * MIB
         record = await world.run(
-            second.resume_upload,
+            second.uploads.resume,
             upload_id,
             tmp_path / "file",
             part_bytes=PART,
@@ -121,27 +121,27 @@ async def test_another_process_goes_on_where_one_ended(world, services: Addresse
         assert progress == sorted(progress)
         assert await world.read(second, record) == CONTENT
         # A finished one is answered from what is there, for the same bytes only.
-        assert await world.run(second.resume_upload, upload_id, CONTENT) == record
-        assert (await world.run(second.get_upload, upload_id)).record == record
+        assert await world.run(second.uploads.resume, upload_id, CONTENT) == record
+        assert (await world.run(second.uploads.get, upload_id)).record == record
         with pytest.raises(ChecksumMismatch):
-            await world.run(second.resume_upload, upload_id, CONTENT[:-1] + b"\0")
+            await world.run(second.uploads.resume, upload_id, CONTENT[:-1] + b"\0")
 
 
 async def test_other_bytes_do_not_go_on_with_an_upload(world, context):
     upload_id = await interrupted(world, context, CONTENT, after_bytes=2 * MIB)
     with pytest.raises(SizeMismatch):
-        await world.run(context.resume_upload, upload_id, CONTENT[:10])
+        await world.run(context.uploads.resume, upload_id, CONTENT[:10])
 
-    begun = await world.run(context.start_upload, "x", sha256=hashlib.sha256(CONTENT).hexdigest())
+    begun = await world.run(context.uploads.start, "x", sha256=hashlib.sha256(CONTENT).hexdigest())
     with pytest.raises(ChecksumMismatch):
-        await world.run(context.resume_upload, begun.id, CONTENT + b"more")
+        await world.run(context.uploads.resume, begun.id, CONTENT + b"more")
 
 
 async def test_an_upload_of_another_tenant_cannot_be_resumed(world, services: Addresses, context):
     upload_id = await interrupted(world, context, CONTENT, after_bytes=2 * MIB)
     async with world.context(services.context, api_key=OTHER_KEY) as stranger:
         with pytest.raises(UploadNotFound):
-            await world.run(stranger.resume_upload, upload_id, CONTENT)
+            await world.run(stranger.uploads.resume, upload_id, CONTENT)
 
 
 async def test_broken_connections_cost_a_part_each(world, services: Addresses):
@@ -156,7 +156,7 @@ async def test_broken_connections_cost_a_part_each(world, services: Addresses):
 
         async with world.context(f"127.0.0.1:{between.port}", api_key=KEY, retries=0) as client:
             record = await world.run(
-                client.upload_resumable, CONTENT, name="x", part_bytes=PART, on_progress=progress, patience_s=20
+                client.uploads.upload, CONTENT, name="x", part_bytes=PART, on_progress=progress, patience_s=20
             )
             assert await world.read(client, record) == CONTENT
         assert len(broken) == 3
@@ -178,7 +178,7 @@ async def test_a_part_whose_answer_is_lost_is_not_sent_twice(
         return upload
 
     monkeypatch.setattr(ResumableUploads, "append", flaky)
-    record = await world.run(context.upload_resumable, CONTENT[: 4 * PART], name="x", part_bytes=PART)
+    record = await world.run(context.uploads.upload, CONTENT[: 4 * PART], name="x", part_bytes=PART)
 
     assert record.sha256 == hashlib.sha256(CONTENT[: 4 * PART]).hexdigest()
     if arrived:
@@ -188,11 +188,11 @@ async def test_a_part_whose_answer_is_lost_is_not_sent_twice(
 
 
 async def test_a_part_that_somebody_else_sent_is_told(world, context):
-    upload = await world.run(context.start_upload, "x")
-    await world.run(context.append_upload, upload.id, 0, [b"a", b"bc"])
+    upload = await world.run(context.uploads.start, "x")
+    await world.run(context.uploads.append, upload.id, 0, [b"a", b"bc"])
 
     with pytest.raises(UploadPartExists) as error:
-        await world.run(context.append_upload, upload.id, 0, b"abc")
+        await world.run(context.uploads.append, upload.id, 0, b"abc")
 
     assert error.value.metadata["offset_bytes"] == "3"
 
@@ -211,7 +211,7 @@ async def test_an_upload_goes_on_behind_a_restart_of_the_service(world, context_
         client = await client_context.__aenter__()
         uploading = asyncio.create_task(
             world.run(
-                client.upload_resumable, content, name="x", part_bytes=64 * 1024, on_progress=progress, patience_s=120
+                client.uploads.upload, content, name="x", part_bytes=64 * 1024, on_progress=progress, patience_s=120
             )
         )
         await asyncio.wait_for(reached.wait(), 30)
@@ -225,7 +225,7 @@ async def test_an_upload_goes_on_behind_a_restart_of_the_service(world, context_
 
 async def test_closing_the_client_ends_its_patience(world):
     async with proxy.running(1) as nobody, world.context(f"127.0.0.1:{nobody.port}", retries=0) as client:
-        uploading = asyncio.create_task(world.run(client.upload_resumable, b"abc", name="x", patience_s=3600))
+        uploading = asyncio.create_task(world.run(client.uploads.upload, b"abc", name="x", patience_s=3600))
         await asyncio.sleep(0.3)
         assert not uploading.done()
         await world.run(client.close)
@@ -236,7 +236,7 @@ async def test_closing_the_client_ends_its_patience(world):
 async def test_patience_ends(world, services: Addresses):
     async with proxy.running(1) as nobody, world.context(f"127.0.0.1:{nobody.port}", retries=0) as client:
         with pytest.raises(Unavailable):
-            await world.run(client.upload_resumable, b"abc", name="x", patience_s=0.5)
+            await world.run(client.uploads.upload, b"abc", name="x", patience_s=0.5)
 
 
 @given(

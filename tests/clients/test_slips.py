@@ -59,14 +59,14 @@ def test_what_has_an_id_is_none():
     node, edge = NodeInput("Turn"), EdgeInput("a", "b", "Contains")
     with EntityClient("127.0.0.1:1") as graph:
         for call in (
-            lambda: graph.get_node(node),
-            lambda: list(graph.traverse(node)),
-            lambda: graph.batch_get_nodes([node]),
-            lambda: graph.create_edge(node, node, "Contains"),
+            lambda: graph.graph.get_node(node),
+            lambda: list(graph.graph.traverse(node)),
+            lambda: graph.graph.get_nodes([node]),
+            lambda: graph.graph.create_edge(node, node, "Contains"),
         ):
             with pytest.raises(InvalidArgument, match="an id is a text or a UUID, not NodeInput: give its id"):
                 call()
         with pytest.raises(InvalidArgument, match="not EdgeInput"):
-            graph.get_edge(edge)
+            graph.graph.get_edge(edge)
     with pytest.raises(InvalidArgument, match="not int"):
         messages.to_id(7)

@@ -84,7 +84,7 @@ async def test_every_source_arrives_whole(world, kind, size_bytes, tmp_path):
         pytest.skip("the sync client has no loop to run it in")
     content = content_of(size_bytes)
     async with serving(memory := Memory()) as address, world.context(address) as client:
-        record = await world.run(client.upload_blob, sources(content, tmp_path)[kind], name="x.bin")
+        record = await world.run(client.blobs.upload, sources(content, tmp_path)[kind], name="x.bin")
 
     assert memory.stored[record.working_memory_id][1] == content
     assert (record.name, record.size_bytes, record.sha256) == ("x.bin", size_bytes, hashlib.sha256(content).hexdigest())
@@ -95,8 +95,8 @@ async def test_every_source_arrives_whole(world, kind, size_bytes, tmp_path):
 async def test_a_file_comes_back_as_it_went(world, size_bytes, tmp_path):
     (tmp_path / "in").write_bytes(content_of(size_bytes))
     async with serving(Memory()) as address, world.context(address) as client:
-        record = await world.run(client.upload_blob, tmp_path / "in")
-        again = await world.run(client.download_blob, record.working_memory_id, tmp_path / "out")
+        record = await world.run(client.blobs.upload, tmp_path / "in")
+        again = await world.run(client.blobs.download, record.working_memory_id, tmp_path / "out")
 
     assert (tmp_path / "out").read_bytes() == (tmp_path / "in").read_bytes()
     assert again == record
@@ -107,13 +107,13 @@ async def test_a_header_says_what_is_known(world, tmp_path):
     (tmp_path / "notes.md").write_bytes(b"# Notes")
     async with serving(memory := Memory()) as address, world.context(address, app_id="shop") as client:
         await world.run(
-            client.upload_blob,
+            client.blobs.upload,
             tmp_path / "notes.md",
             memory_type=MemoryType.MARKDOWN,
             metadata={"page": 1},
             tags=["draft"],
         )
-        await world.run(client.upload_blob, [b"x"], name="x", app_id="other", sha256="ab")
+        await world.run(client.blobs.upload, [b"x"], name="x", app_id="other", sha256="ab")
 
     first, second = memory.headers
     assert (first.record.name, first.record.memory_type, first.size_bytes) == ("notes.md", "text/markdown", 7)
@@ -124,7 +124,7 @@ async def test_a_header_says_what_is_known(world, tmp_path):
 
 async def test_tiny_pieces_travel_together(world):
     async with serving(memory := Memory()) as address, world.context(address) as client:
-        await world.run(client.upload_blob, [b"x" * 100] * 30_000, name="x")
+        await world.run(client.blobs.upload, [b"x" * 100] * 30_000, name="x")
 
     assert memory.chunks == [MIB, MIB, 3_000_000 - 2 * MIB]
 
@@ -133,8 +133,8 @@ async def test_progress_is_told_in_both_directions(world, tmp_path):
     up, down = [], []
     (tmp_path / "in").write_bytes(content_of(2 * MIB + 1))
     async with serving(Memory()) as address, world.context(address) as client:
-        record = await world.run(client.upload_blob, tmp_path / "in", on_progress=lambda *told: up.append(told))
-        await world.run(client.download_blob, record, tmp_path / "out", on_progress=lambda *told: down.append(told))
+        record = await world.run(client.blobs.upload, tmp_path / "in", on_progress=lambda *told: up.append(told))
+        await world.run(client.blobs.download, record, tmp_path / "out", on_progress=lambda *told: down.append(told))
 
     total = 2 * MIB + 1
     assert up == down == [(MIB, total), (2 * MIB, total), (total, total)]
@@ -146,12 +146,12 @@ async def test_progress_that_raises_ends_the_transfer(world, tmp_path):
 
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(KeyError):
-            await world.run(client.upload_blob, content_of(3 * MIB), name="x", on_progress=stop)
+            await world.run(client.blobs.upload, content_of(3 * MIB), name="x", on_progress=stop)
         await asyncio.wait_for(memory.ended.wait(), WAIT_MAX_S)
         assert not memory.completed
         blob = memory.put(content_of(MIB))
         with pytest.raises(KeyError):
-            await world.run(client.download_blob, blob, tmp_path / "out", on_progress=stop)
+            await world.run(client.blobs.download, blob, tmp_path / "out", on_progress=stop)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -161,7 +161,7 @@ async def test_what_can_be_read_again_is_sent_again(world, tmp_path):
     for kind in ("bytes", "path", "file from where it stands"):
         memory = Memory(failures=2, fail_after_bytes=MIB)
         async with serving(memory) as address, world.context(address) as client:
-            record = await world.run(client.upload_blob, sources(content, tmp_path)[kind], name="x")
+            record = await world.run(client.blobs.upload, sources(content, tmp_path)[kind], name="x")
 
         assert memory.stored[record.working_memory_id][1] == content, kind
         assert len({header.request_id for header in memory.headers}) == 1
@@ -173,7 +173,7 @@ async def test_what_cannot_be_read_again_is_not(world, tmp_path):
         memory = Memory(failures=1, fail_after_bytes=MIB)
         async with serving(memory) as address, world.context(address) as client:
             with pytest.raises(Unavailable):
-                await world.run(client.upload_blob, sources(content_of(2 * MIB), tmp_path)[kind], name="x")
+                await world.run(client.blobs.upload, sources(content_of(2 * MIB), tmp_path)[kind], name="x")
 
         assert memory.calls == 1
 
@@ -181,7 +181,7 @@ async def test_what_cannot_be_read_again_is_not(world, tmp_path):
 async def test_a_refusal_in_the_middle_arrives_as_its_error(world):
     async with serving(Memory(size_bytes_max=MIB)) as address, world.context(address) as client:
         with pytest.raises(BlobTooLarge):
-            await world.run(client.upload_blob, content_of(20 * MIB), name="x")
+            await world.run(client.blobs.upload, content_of(20 * MIB), name="x")
 
 
 async def test_a_connection_that_breaks_at_the_very_end_is_a_status(monkeypatch):
@@ -193,7 +193,7 @@ async def test_a_connection_that_breaks_at_the_very_end_is_a_status(monkeypatch)
     monkeypatch.setattr(grpc.aio.StreamUnaryCall, "done_writing", broken)
     async with serving(memory := Memory(failures=9)) as address, AsyncContextClient(address, retries=1) as client:
         with pytest.raises(Unavailable, match="the store is away"):
-            await client.upload_blob(b"abc", name="x.bin")
+            await client.blobs.upload(b"abc", name="x.bin")
 
     assert memory.calls == 2
 
@@ -207,7 +207,7 @@ async def test_a_source_that_fails_stores_nothing(world):
 
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(OSError, match="the disk is gone"):
-            await world.run(client.upload_blob, broken(), name="x")
+            await world.run(client.blobs.upload, broken(), name="x")
         await asyncio.wait_for(memory.ended.wait(), WAIT_MAX_S)
 
     assert not memory.completed
@@ -218,7 +218,7 @@ async def test_a_server_that_reads_nothing_is_left(world):
     memory = Memory(stall_after_bytes=0)
     async with serving(memory) as address, world.context(address, idle_timeout_s=IDLE) as client:
         with pytest.raises(DeadlineExceeded, match="nothing moved"):
-            await world.run(client.upload_blob, content_of(20 * MIB), name="x")
+            await world.run(client.blobs.upload, content_of(20 * MIB), name="x")
         await asyncio.wait_for(memory.ended.wait(), WAIT_MAX_S)
 
 
@@ -226,7 +226,7 @@ async def test_a_server_that_does_not_answer_is_left(world):
     memory = Memory(stall_after_bytes=MIB)
     async with serving(memory) as address, world.context(address, idle_timeout_s=IDLE) as client:
         with pytest.raises(DeadlineExceeded, match="nothing moved"):
-            await world.run(client.upload_blob, content_of(MIB), name="x")
+            await world.run(client.blobs.upload, content_of(MIB), name="x")
 
 
 async def test_a_slow_source_is_no_silence(world):
@@ -238,7 +238,7 @@ async def test_a_slow_source_is_no_silence(world):
             yield b"x" * MIB
 
     async with serving(memory := Memory()) as address, world.context(address, idle_timeout_s=LONG_IDLE) as client:
-        await world.run(client.upload_blob, slowly(), name="x")
+        await world.run(client.blobs.upload, slowly(), name="x")
 
     assert memory.completed
 
@@ -247,7 +247,7 @@ async def test_an_answer_from_the_header_ends_the_sending(world):
     """A repeated request is answered before it is read."""
     content = content_of(9 * MIB)
     async with serving(memory := Memory(answers_first=content)) as address, world.context(address) as client:
-        record = await world.run(client.upload_blob, content, name="x")
+        record = await world.run(client.blobs.upload, content, name="x")
 
     assert record.size_bytes == len(content)
     assert not memory.completed
@@ -257,13 +257,13 @@ async def test_an_answer_to_other_bytes_is_an_error(world):
     """The same request id with other bytes gets the first answer, and must not pass for this one."""
     async with serving(Memory(answers_first=b"other")) as address, world.context(address) as client:
         with pytest.raises(BlobCorrupted):
-            await world.run(client.upload_blob, content_of(9 * MIB), name="x")
+            await world.run(client.blobs.upload, content_of(9 * MIB), name="x")
 
 
 async def test_a_wrong_checksum_in_the_answer_is_an_error(world):
     async with serving(Memory(sha256="0" * 64)) as address, world.context(address) as client:
         with pytest.raises(BlobCorrupted) as raised:
-            await world.run(client.upload_blob, b"hello", name="x")
+            await world.run(client.blobs.upload, b"hello", name="x")
 
     assert raised.value.metadata["sha256_sent"] == hashlib.sha256(b"hello").hexdigest()
 
@@ -273,7 +273,7 @@ async def test_what_cannot_be_uploaded_is_refused_here(world, source):
     """Without a name, or no bytes at all: nothing is sent."""
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(InvalidArgument):
-            await world.run(client.upload_blob, source)
+            await world.run(client.blobs.upload, source)
 
     assert memory.calls == 0
 
@@ -281,7 +281,7 @@ async def test_what_cannot_be_uploaded_is_refused_here(world, source):
 async def test_pieces_that_are_no_bytes_are_refused(world):
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(InvalidArgument, match="not bytes"):
-            await world.run(client.upload_blob, ["text"], name="x")
+            await world.run(client.blobs.upload, ["text"], name="x")
         await asyncio.wait_for(memory.ended.wait(), WAIT_MAX_S)
 
     assert memory.stored == {}
@@ -290,24 +290,24 @@ async def test_pieces_that_are_no_bytes_are_refused(world):
 async def test_a_path_that_cannot_be_read_is_an_oserror(world, tmp_path):
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(FileNotFoundError):
-            await world.run(client.upload_blob, tmp_path / "nowhere")
+            await world.run(client.blobs.upload, tmp_path / "nowhere")
         with pytest.raises(IsADirectoryError):
-            await world.run(client.upload_blob, tmp_path)
+            await world.run(client.blobs.upload, tmp_path)
 
     assert memory.calls == 0
 
 
 async def test_blobs_are_named_by_record_id_key_or_record(world):
     async with serving(Memory()) as address, world.context(address) as client:
-        record = await world.run(client.upload_blob, b"hello", name="x")
+        record = await world.run(client.blobs.upload, b"hello", name="x")
         for name in (record, record.working_memory_id, record.blob_key):
             assert await world.read(client, name) == b"hello"
-            assert await world.run(client.get_content, name) == b"hello"
-            assert await world.run(client.delete_blob, name) == record.working_memory_id
+            assert await world.run(client.blobs.get_content, name) == b"hello"
+            assert await world.run(client.blobs.delete, name) == record.working_memory_id
         with pytest.raises(InvalidArgument):
-            await world.run(client.get_content, "")
+            await world.run(client.blobs.get_content, "")
         with pytest.raises(RecordNotFound):
-            await world.run(client.get_content, "no-such-key")
+            await world.run(client.blobs.get_content, "no-such-key")
 
 
 @pytest.mark.parametrize(("offset_bytes", "length_bytes"), [(0, 5), (3, 0), (MIB, 7), (2, 99 * MIB)])
@@ -323,13 +323,13 @@ async def test_a_reader_that_leaves_early_stops_the_server(world):
     async with serving(memory := Memory()) as address, world.context(address) as client:
         blob = memory.put(content_of(30 * MIB))
         if world is ASYNC:
-            async with await client.get_blob(blob) as reader:
+            async with await client.blobs.get(blob) as reader:
                 async for _ in reader:
                     break
         else:
 
             def leave() -> None:
-                with client.get_blob(blob) as reader:
+                with client.blobs.get(blob) as reader:
                     for _ in reader:
                         break
 
@@ -343,12 +343,12 @@ async def test_a_mismatch_leaves_no_file_and_keeps_the_old_one(world, fault, tmp
     async with serving(memory := Memory(**fault)) as address, world.context(address) as client:
         blob = memory.put(content_of(MIB + 1))
         with pytest.raises(BlobCorrupted):
-            await world.run(client.download_blob, blob, tmp_path / "out")
+            await world.run(client.blobs.download, blob, tmp_path / "out")
         assert list(tmp_path.iterdir()) == []
 
         (tmp_path / "out").write_bytes(b"old")
         with pytest.raises(BlobCorrupted):
-            await world.run(client.download_blob, blob, tmp_path / "out")
+            await world.run(client.blobs.download, blob, tmp_path / "out")
 
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"old")]
 
@@ -366,7 +366,7 @@ async def test_a_download_that_breaks_is_begun_again(world, tmp_path):
     content = content_of(3 * MIB)
     memory = Memory(failures=2, fail_after_bytes=2 * MIB)
     async with serving(memory) as address, world.context(address) as client:
-        await world.run(client.download_blob, memory.put(content), tmp_path / "out")
+        await world.run(client.blobs.download, memory.put(content), tmp_path / "out")
 
     assert (tmp_path / "out").read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -377,7 +377,7 @@ async def test_a_service_that_is_down_is_asked_four_times_for_a_download(world, 
     memory = Memory(failures=99, fail_after_bytes=-1)
     async with serving(memory) as address, world.context(address) as client:
         with pytest.raises(Unavailable):
-            await world.run(client.download_blob, memory.put(b"x"), tmp_path / "out")
+            await world.run(client.blobs.download, memory.put(b"x"), tmp_path / "out")
 
     assert memory.calls == 4
     assert list(tmp_path.iterdir()) == []
@@ -398,7 +398,7 @@ async def test_a_silent_download_is_left(world, tmp_path):
         async with world.context(address, idle_timeout_s=IDLE) as client:
             blob = memory.put(content_of(2 * MIB))
             with pytest.raises(DeadlineExceeded, match=r"nothing moved .* for 0\.4 s"):
-                await world.run(client.download_blob, blob, tmp_path / "out")
+                await world.run(client.blobs.download, blob, tmp_path / "out")
         await asyncio.wait_for(memory.ended.wait(), WAIT_MAX_S)
 
     assert list(tmp_path.iterdir()) == []
@@ -408,14 +408,14 @@ async def test_a_slow_reader_is_no_silence():
     async with serving(memory := Memory()) as address:
         blob = memory.put(content_of(2 * MIB))
         async with AsyncContextClient(address, idle_timeout_s=LONG_IDLE) as client:
-            reader = aiter(await client.get_blob(blob))
+            reader = aiter(await client.blobs.get(blob))
             await anext(reader)
             await asyncio.sleep(LONG_IDLE * 1.5)
             await anext(reader)
 
         def read_slowly() -> None:
             with ContextClient(address, idle_timeout_s=LONG_IDLE) as client:
-                reader = iter(client.get_blob(blob))
+                reader = iter(client.blobs.get(blob))
                 next(reader)
                 time.sleep(LONG_IDLE * 1.5)
                 next(reader)
@@ -428,7 +428,7 @@ async def test_a_target_that_cannot_be_written_is_an_oserror(world, where, tmp_p
     path = tmp_path if where == "folder" else tmp_path / "nowhere" / "out"
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(IsADirectoryError if where == "folder" else FileNotFoundError):
-            await world.run(client.download_blob, memory.put(b"x"), path)
+            await world.run(client.blobs.download, memory.put(b"x"), path)
 
     assert memory.calls == 0
 
@@ -439,7 +439,7 @@ async def test_a_pipe_or_a_device_is_no_target(world, tmp_path):
     os.mkfifo(path)
     async with serving(memory := Memory()) as address, world.context(address) as client:
         with pytest.raises(OSError, match="Not a regular file"):
-            await world.run(client.download_blob, memory.put(b"x"), path)
+            await world.run(client.blobs.download, memory.put(b"x"), path)
 
     assert memory.calls == 0
     assert path.is_fifo()
@@ -449,7 +449,7 @@ async def test_a_pipe_or_a_device_is_no_target(world, tmp_path):
 async def test_a_missing_blob_leaves_no_file(world, tmp_path):
     async with serving(Memory()) as address, world.context(address) as client:
         with pytest.raises(RecordNotFound):
-            await world.run(client.download_blob, "no-such-key", tmp_path / "out")
+            await world.run(client.blobs.download, "no-such-key", tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -457,7 +457,7 @@ async def test_a_missing_blob_leaves_no_file(world, tmp_path):
 async def test_a_downloaded_file_has_the_rights_of_any_new_file(world, tmp_path):
     (tmp_path / "plain").touch()
     async with serving(memory := Memory()) as address, world.context(address) as client:
-        await world.run(client.download_blob, memory.put(b"x"), tmp_path / "out")
+        await world.run(client.blobs.download, memory.put(b"x"), tmp_path / "out")
 
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -466,8 +466,8 @@ async def test_cancelled_transfers_leave_nothing(tmp_path):
     async with serving(memory := Memory(stall_after_bytes=MIB)) as address, AsyncContextClient(address) as client:
         blob = memory.put(content_of(3 * MIB))
         for work in (
-            client.upload_blob(content_of(9 * MIB), name="x"),
-            client.download_blob(blob, tmp_path / "out"),
+            client.blobs.upload(content_of(9 * MIB), name="x"),
+            client.blobs.download(blob, tmp_path / "out"),
         ):
             task = asyncio.create_task(work)
             await asyncio.wait_for(memory.stalled.wait(), WAIT_MAX_S)
@@ -492,7 +492,7 @@ async def test_closing_ends_a_stream(world):
 
 async def test_closing_ends_an_upload(world):
     async with serving(memory := Memory(stall_after_bytes=MIB)) as address, world.context(address) as client:
-        sending = asyncio.ensure_future(world.run(client.upload_blob, content_of(20 * MIB), name="x"))
+        sending = asyncio.ensure_future(world.run(client.blobs.upload, content_of(20 * MIB), name="x"))
         await asyncio.wait_for(memory.stalled.wait(), WAIT_MAX_S)
         await world.run(client.close)
         with pytest.raises(Cancelled):
@@ -507,10 +507,10 @@ async def test_no_thread_outlives_its_stream():
 
     def use() -> None:
         with ContextClient(address) as client:
-            for _ in client.get_blob(blob):
+            for _ in client.blobs.get(blob):
                 pass
-            next(iter(client.get_blob(blob)))  # left to the garbage collector
-            client.upload_blob(b"x", name="x")
+            next(iter(client.blobs.get(blob)))  # left to the garbage collector
+            client.blobs.upload(b"x", name="x")
 
     async with serving(memory := Memory()) as address:
         blob = memory.put(content_of(3 * MIB))
@@ -558,8 +558,8 @@ async def test_a_download_is_on_disk_before_it_has_its_name(world, tmp_path: Pat
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
     async with serving(Memory()) as address, world.context(address) as client:
-        uploaded = await world.run(client.upload_blob, b"x" * 100, name="a", memory_type="file")
-        await world.run(client.download_blob, uploaded.working_memory_id, tmp_path / "a")
+        uploaded = await world.run(client.blobs.upload, b"x" * 100, name="a", memory_type="file")
+        await world.run(client.blobs.download, uploaded.working_memory_id, tmp_path / "a")
 
     assert steps == ["sync 100 bytes", "rename", "sync folder"]
 
@@ -572,9 +572,9 @@ async def test_a_download_that_the_disk_does_not_take_leaves_what_was_there(
 
     (tmp_path / "a").write_bytes(b"older")
     async with serving(Memory()) as address, world.context(address) as client:
-        uploaded = await world.run(client.upload_blob, b"x" * 100, name="a", memory_type="file")
+        uploaded = await world.run(client.blobs.upload, b"x" * 100, name="a", memory_type="file")
         monkeypatch.setattr(os, "fsync", fsync)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-            await world.run(client.download_blob, uploaded.working_memory_id, tmp_path / "a")
+            await world.run(client.blobs.download, uploaded.working_memory_id, tmp_path / "a")
 
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"older")]

@@ -237,7 +237,7 @@ async def test_calls_are_spread_over_the_addresses_of_a_name_and_none_fails_when
 
         assert process.returncode == 0  # no call failed
         async with AsyncEntityClient(replicas[1].address) as client:
-            assert await client.count_nodes() == int(said)
+            assert await client.graph.count() == int(said)
 
 
 def run(*command: str, **environment: str) -> str:

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
 from contextkeep import ContextInput, EdgeInput, ExternalId, MessageInput, NodeInput, PartInput, new_id
 from contextkeep.errors import InvalidArgument
-from tests.clients.worlds import ASYNC, World
+from tests.clients.worlds import ASYNC, World, methods, of_either
 
 HALF = "cat \ud83d"
 NOT_OF_TEXTS = {
-    "channel",
-    "close",
-    "call",
-    "stream",
-    "download_blob",
-    "export_archive",
-    "export_graph",
-    "import_archive",
+    "blobs.download",
+    "archives.export",
+    "graph.export",
+    "archives.import_archive",
     # take values of other kinds, too
-    "approve_definition",
-    "export_archive_messages",
+    "definitions.approve",
+    "archives.export_messages",
 }
 # neither is sent where it does not count
 UNUSED = {
-    ("delete_edge", "graph_name"),
-    ("consolidate_memories", "request_id"),
-    ("search_wm_records", "embedding_model"),
+    ("graph.delete_edge", "graph_name"),
+    ("memories.consolidate", "request_id"),
+    ("records.search", "embedding_model"),
 }
 NOT_SENT = {"path", "api_key", "credential"}
 
@@ -39,8 +36,8 @@ def calls_with_texts() -> Iterator[tuple[str, str, str]]:
     """Yield each method of each client with each of its arguments that is a text."""
     for client in ("entity", "context"):
         kind = ASYNC.entity_class if client == "entity" else ASYNC.context_class
-        for name, method in inspect.getmembers(kind, inspect.isfunction):
-            if name.startswith("_") or name in NOT_OF_TEXTS:
+        for name, method in methods(kind):
+            if name in NOT_OF_TEXTS:
                 continue
             for parameter in inspect.signature(method).parameters.values():
                 is_text = str(parameter.annotation) in ("str", "str | None", "Id", "Id | None")
@@ -79,7 +76,7 @@ async def test_a_text_that_cannot_travel_is_refused_by_every_call(world: World):
         world.context("127.0.0.1:9", retries=0, timeout_s=0.3) as context,
     ):
         for client, name, argument in calls_with_texts():
-            method = getattr(graph if client == "entity" else context, name)
+            method = attrgetter(name)(graph if client == "entity" else context)
             refused = [await refusal(world, method, filled(method, argument, other)) for other in ([], 1)]
             if "" not in refused:
                 missed.append(f"{name}({argument}): {refused}")
@@ -89,25 +86,29 @@ async def test_a_text_that_cannot_travel_is_refused_by_every_call(world: World):
 @pytest.mark.parametrize(
     ("name", "given", "field"),
     [
-        ("send_message", {"message": HALF}, "message.content"),
-        ("send_message", {"message": MessageInput(parts=[PartInput(text=HALF)])}, "message.parts[0].text"),
-        ("send_message", {"message": MessageInput(parts=[PartInput(data={"a": HALF})])}, "message.parts[0].data_json"),
-        ("send_message", {"message": MessageInput(parts=[PartInput(data=float("nan"))])}, "message.parts[0].data_json"),
-        ("send_message", {"message": "x", "context": ContextInput(title=HALF)}, "context.title"),
-        ("append_messages", {"said": ["x", HALF]}, "messages[1].content"),
-        ("append_messages", {"said": ["x"], "get_or_create": ExternalId("s", HALF)}, "get_or_create.id"),
-        ("insert_wm_record", {"memory_type": "t", "name": HALF}, "record.name"),
-        ("insert_wm_record", {"memory_type": "t", "name": "n", "content": [float("inf")]}, "record.content_json"),
-        ("insert_wm_record", {"memory_type": "t", "name": "n", "metadata": {HALF: 1}}, "record.metadata_json"),
-        ("search_wm_records", {"text": "x", "memory_types": ["t", HALF]}, "memory_types[1]"),
-        ("execute_tool", {"tool_name": "t", "arguments": {"x": float("-inf")}}, "arguments_json"),
-        ("write_graph", {"nodes": [NodeInput(general_type_name="N", name=HALF)]}, "nodes[0].name"),
-        ("write_graph", {"edges": [EdgeInput(new_id(), new_id(), HALF)]}, "edges[0].edge_type"),
-        ("create_node", {"general_type_name": "N", "data": {"x": float("nan")}}, "node.data_json"),
+        ("contexts.send", {"message": HALF}, "message.content"),
+        ("contexts.send", {"message": MessageInput(parts=[PartInput(text=HALF)])}, "message.parts[0].text"),
+        ("contexts.send", {"message": MessageInput(parts=[PartInput(data={"a": HALF})])}, "message.parts[0].data_json"),
+        (
+            "contexts.send",
+            {"message": MessageInput(parts=[PartInput(data=float("nan"))])},
+            "message.parts[0].data_json",
+        ),
+        ("contexts.send", {"message": "x", "context": ContextInput(title=HALF)}, "context.title"),
+        ("contexts.append", {"said": ["x", HALF]}, "messages[1].content"),
+        ("contexts.append", {"said": ["x"], "get_or_create": ExternalId("s", HALF)}, "get_or_create.id"),
+        ("records.insert", {"memory_type": "t", "name": HALF}, "record.name"),
+        ("records.insert", {"memory_type": "t", "name": "n", "content": [float("inf")]}, "record.content_json"),
+        ("records.insert", {"memory_type": "t", "name": "n", "metadata": {HALF: 1}}, "record.metadata_json"),
+        ("records.search", {"text": "x", "memory_types": ["t", HALF]}, "memory_types[1]"),
+        ("tools.execute", {"tool_name": "t", "arguments": {"x": float("-inf")}}, "arguments_json"),
+        ("graph.write", {"nodes": [NodeInput(general_type_name="N", name=HALF)]}, "nodes[0].name"),
+        ("graph.write", {"edges": [EdgeInput(new_id(), new_id(), HALF)]}, "edges[0].edge_type"),
+        ("graph.create_node", {"general_type_name": "N", "data": {"x": float("nan")}}, "node.data_json"),
     ],
 )
 async def test_the_error_names_the_field(world: World, name: str, given: dict[str, Any], field: str):
     async with world.entity("127.0.0.1:9", retries=0) as graph, world.context("127.0.0.1:9", retries=0) as context:
         with pytest.raises(InvalidArgument) as raised:
-            await world.run(getattr(context, name, None) or getattr(graph, name), **given)
+            await world.run(attrgetter(name)(of_either(name, graph, context)), **given)
     assert [one.field for one in raised.value.violations] == [field]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +42,23 @@ class World:
         return await asyncio.to_thread(lambda: _listed(method(*args, **kwargs)))
 
     async def read(self, client: Any, blob: Any, **options: Any) -> bytes:
-        """Return the bytes of a blob, read through `get_blob`."""
+        """Return the bytes of a blob, read through `blobs.get`."""
         if self.is_async:
-            return b"".join([chunk async for chunk in await client.get_blob(blob, **options)])
-        return await asyncio.to_thread(lambda: b"".join(client.get_blob(blob, **options)))
+            return b"".join([chunk async for chunk in await client.blobs.get(blob, **options)])
+        return await asyncio.to_thread(lambda: b"".join(client.blobs.get(blob, **options)))
+
+
+def methods(client_class: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the methods of a client's nouns, each with its name: "windows.pack"."""
+    for noun, kind in inspect.getmembers(client_class, inspect.isclass):
+        for verb, method in inspect.getmembers(kind, inspect.isfunction):
+            if not noun.startswith("_") and not verb.startswith("_"):
+                yield f"{noun}.{verb}", method
+
+
+def of_either(name: str, *clients: Any) -> Any:
+    """Return the client of `clients` that has a method: "windows.pack"."""
+    return next(client for client in clients if hasattr(client, name.partition(".")[0]))
 
 
 def _listed(result: Any) -> Any:

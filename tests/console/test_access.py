@@ -69,7 +69,7 @@ def test_keys_of_another_tenant_are_not_there(
     assert key[:12] not in other.get("/access").text
     assert other.get(f"/access/keys/{key[:12]}").status_code == 404
     with ContextClient(stack.context, api_key=administrators) as context:
-        context.put_agent("reviewer")
+        context.agents.put("reviewer")
         assert "reviewer" not in other.get("/access/audit").text
         assert "reviewer" in visitor(running, administrators).get("/access/audit").text
 

@@ -136,7 +136,7 @@ def test_hostile_names_and_contents_stay_text(page: Browser, clients: tuple[Cont
 def test_the_next_person_at_the_browser_sees_nothing_of_the_last(page: Browser, stack: Addresses):
     keys = [a_key(), a_key()]
     with ContextClient(stack.context, api_key=keys[0]) as context:
-        context.send_message("A secret of the first.", context=ContextInput(title="A title of the first"))
+        context.contexts.send("A secret of the first.", context=ContextInput(title="A title of the first"))
     page.sign_in(keys[0])
     page.open("/contexts")
     assert "A title of the first" in page.text
@@ -262,7 +262,7 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
     page: Browser, key: str, clients: tuple[ContextClient, EntityClient]
 ):
     context, _ = clients
-    context_id = context.send_message("Is anybody there?").context_id
+    context_id = context.contexts.send("Is anybody there?").context_id
     page.sign_in(key)
     page.open(f"/contexts/{context_id}")
     page.complaints()
@@ -270,7 +270,7 @@ def test_a_thread_goes_on_by_itself_though_its_line_is_cut(
         page.offline(is_offline=True)
         page.until(lambda: "does not answer" in page.text)
         page.offline(is_offline=False)
-        context.send_message(f"Answer {number}.", context_id)
+        context.contexts.send(f"Answer {number}.", context_id)
         page.until(lambda said=f"Answer {number}.": said in page.text)
     assert page.text.count("Is anybody there?") == 1
     assert all("ERR_INTERNET_DISCONNECTED" in one for one in page.complaints())
@@ -281,7 +281,7 @@ def test_a_thread_asks_again_after_a_line_that_hangs(
 ):
     """A request without an end kept the page from asking again."""
     context, _ = clients
-    context_id = context.send_message("Is anybody there?").context_id
+    context_id = context.contexts.send("Is anybody there?").context_id
     page.sign_in(key)
     page.open(f"/contexts/{context_id}")
     page.run(
@@ -290,14 +290,14 @@ def test_a_thread_asks_again_after_a_line_that_hangs(
         "window.fetch = (url, options) => new Promise((_, reject) => {"
         "  window.fetch = fetches; options.signal?.addEventListener('abort', () => reject(options.signal.reason)) })"
     )
-    context.send_message("Here I am.", context_id)
+    context.contexts.send("Here I am.", context_id)
     page.until(lambda: "Here I am." in page.text)
 
 
 def test_rows_come_as_somebody_scrolls_and_none_is_left_out(page: Browser, clients, key: str):
     _, graph = clients
     for start in range(0, ROWS_MAX, 500):
-        graph.write_graph([NodeInput("Turn", name=f"turn {start + place:04}") for place in range(500)])
+        graph.graph.write([NodeInput("Turn", name=f"turn {start + place:04}") for place in range(500)])
     page.sign_in(key)
     page.open("/graph?type=Turn")
     rows = "return document.querySelectorAll('#nodes tbody tr').length"

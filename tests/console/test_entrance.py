@@ -43,7 +43,7 @@ def test_every_page_names_the_tenant_and_the_key_that_has_signed_in(
 ):
     session = visitor(running, administrators)
     with ContextClient(stack.context, api_key=administrators) as client:
-        caller = client.get_caller()
+        caller = client.keys.get_caller()
     assert caller.tenant
     for name in (caller.tenant, caller.subject):
         assert f"<bdi>{name[:24]}" in session.get("/memory").text

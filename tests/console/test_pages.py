@@ -55,11 +55,11 @@ def test_every_page_answers_within_a_second(world: World, client: httpx.Client):
 def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, visitor: Visitor, stack: Addresses):
     key = a_key(scopes=["read", "write", "delegate"])
     with ContextClient(stack.context, api_key=key) as context:
-        sent = context.send_message("Where is my file?", subject_user_id="ann")
-        window = context.open_window(sent.context_id, "gpt-5", subject_user_id="ann").window_id
-        task = context.create_task(sent.context_id, subject_user_id="ann").task_id
-        context.retain_memory("Ann likes <b>oranges</b>.", key="fruit", subject_user_id="ann")
-        wiki = context.put_page("Ann's <i>habits</i>", "# Fruit\n\nOranges.\n", subject_user_id="ann").page_id
+        sent = context.contexts.send("Where is my file?", subject_user_id="ann")
+        window = context.windows.open(sent.context_id, "gpt-5", subject_user_id="ann").window_id
+        task = context.tasks.create(sent.context_id, subject_user_id="ann").task_id
+        context.memories.retain("Ann likes <b>oranges</b>.", key="fruit", subject_user_id="ann")
+        wiki = context.pages.put("Ann's <i>habits</i>", "# Fruit\n\nOranges.\n", subject_user_id="ann").page_id
     below, ones = f"/contexts/{sent.context_id}", f"/windows/{window}"
     mine = ["/", "/contexts", "/windows", "/graph", "/memory", "/mappings", "/sources?q=file", below, f"{below}/delete"]
     mine += [f"{below}/recall?text=file", f"{below}/messages/{sent.message_id}", f"/tasks/{task}"]
@@ -82,8 +82,8 @@ def test_without_a_user_the_page_says_that_one_must_be_named(running: Running, v
 
 def test_a_tool_is_approved_as_it_was_read(running: Running, visitor: Visitor, key: str, stack: Addresses):
     with fake_mcp() as fake, ContextClient(stack.context, api_key=key) as context:
-        context.put_mcp_server("crm", fake.url)
-        (tool, *_) = context.discover_mcp_tools("crm")
+        context.mcp_servers.put("crm", fake.url)
+        (tool, *_) = context.mcp_servers.discover_tools("crm")
         client = visitor(running, key)
         form = {"token": token_of(client), "server": "crm", "tool": tool.tool_name, "approve": "yes"}
         assert tool.tool_name in client.get("/sources/tools").text
@@ -92,26 +92,26 @@ def test_a_tool_is_approved_as_it_was_read(running: Running, visitor: Visitor, k
 
         done = client.post("/sources/tools", data={**form, "sha256": tool.definition_sha256})
         assert done.status_code == 303, done.text
-        assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "approved"
+        assert {one.tool_name: one.state for one in context.mcp_servers.list_tools()}[tool.tool_name] == "approved"
         client.post("/sources/tools", data={**form, "approve": "no"})
-        assert {one.tool_name: one.state for one in context.list_mcp_tools()}[tool.tool_name] == "found"
+        assert {one.tool_name: one.state for one in context.mcp_servers.list_tools()}[tool.tool_name] == "found"
 
 
 def test_a_definition_is_approved_as_it_was_read_and_its_page_is_shown(
     running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
 ):
     context, graph = clients
-    node = graph.create_node("Customer", name="Acme <b>Ltd</b>", data={"plan": "large"}).id
+    node = graph.graph.create_node("Customer", name="Acme <b>Ltd</b>", data={"plan": "large"}).id
     facets = [{"slug": "plan", "heading": "Plan", "kind": "operational", "text": "entity.data.plan"}]
-    context.put_definition("customers", {"node_type": "Customer", "title": "entity.name", "facets": facets})
+    context.definitions.put("customers", {"node_type": "Customer", "title": "entity.name", "facets": facets})
     client = visitor(running, key)
     listed = client.get("/sources/definitions").text
     assert "/sources/definitions/customers?version=1" in listed
     form = {"token": token_of(client), "version": "1"}
     assert client.post("/sources/definitions/customers", data={**form, "decide": "approve"}).status_code == 303
     assert "approved" in client.get("/sources/definitions/customers?version=1").text
-    list(context.compile_pages(node_ids=[node]))
-    (page,) = context.list_compiled_pages("customers")
+    list(context.compiled_pages.compile(node_ids=[node]))
+    (page,) = context.compiled_pages.list("customers")
     assert "Acme &lt;b&gt;" in client.get("/sources/compiled").text
     shown = client.get(client.get("/find", params={"q": page.page_id}).headers["location"]).text
     assert "large" in shown
@@ -144,10 +144,10 @@ def test_a_thread_is_asked_again_and_shows_what_came(
     running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
 ):
     context, _ = clients
-    context_id = context.send_message("Is anybody there?").context_id
+    context_id = context.contexts.send("Is anybody there?").context_id
     client = visitor(running, key)
     assert f'data-live="/contexts/{context_id}?part=thread"' in client.get(f"/contexts/{context_id}").text
-    context.send_message("I am.", context_id)
+    context.contexts.send("I am.", context_id)
     again = client.get(f"/contexts/{context_id}?part=thread").text
     assert "I am." in again
     assert "<html" not in again
@@ -175,7 +175,7 @@ def test_two_people_at_once_see_each_their_own(running: Running, visitor: Visito
     keys = [a_key() for _ in range(2)]
     for number, key in enumerate(keys):
         with ContextClient(stack.context, api_key=key) as context:
-            context.send_message("Hello", context=ContextInput(title=f"of tenant {number}"))
+            context.contexts.send("Hello", context=ContextInput(title=f"of tenant {number}"))
     clients = [visitor(running, key) for key in keys]
     for _ in range(5):
         for number, one in enumerate(clients):
@@ -201,7 +201,7 @@ def test_hostile_names_are_text(
 def test_a_table_is_exported_whole(running: Running, visitor: Visitor, key: str, stack: Addresses):
     with ContextClient(stack.context, api_key=key) as context:
         for number in range(60):
-            context.send_message("Hello", context=ContextInput(title=f"=SUM({number})"))
+            context.contexts.send("Hello", context=ContextInput(title=f"=SUM({number})"))
     client = visitor(running, key)
     page = client.get("/contexts").text
     assert page.count("/contexts/") == 50
@@ -221,8 +221,8 @@ def test_a_table_is_exported_whole(running: Running, visitor: Visitor, key: str,
 def test_a_download_is_never_a_page(running: Running, visitor: Visitor, key: str, stack: Addresses):
     html = b"<script>alert(1)</script>"
     with ContextClient(stack.context, api_key=key) as context:
-        record = context.upload_blob(html, name='a"\r\nb.html', memory_type="text/html", content_type="text/html")
-        inline = context.insert_wm_record("text/html", "inline.html", content_text=html.decode())
+        record = context.blobs.upload(html, name='a"\r\nb.html', memory_type="text/html", content_type="text/html")
+        inline = context.records.insert("text/html", "inline.html", content_text=html.decode())
     client = visitor(running, key)
     for one in (record, inline):
         answer = client.get(f"/records/{one.working_memory_id}/content")
@@ -237,7 +237,7 @@ def test_what_is_no_picture_is_not_shown_as_one(running: Running, visitor: Visit
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     with ContextClient(stack.context, api_key=key) as context:
         records = [
-            context.upload_blob(content, name=name, memory_type=kind, content_type=kind).working_memory_id
+            context.blobs.upload(content, name=name, memory_type=kind, content_type=kind).working_memory_id
             for content, name, kind in ((svg, "a.svg", "image/svg+xml"), (b"<b>no</b>", "b.png", "image/png"))
         ]
     client = visitor(running, key)
@@ -255,43 +255,43 @@ def test_an_upload_is_kept(running: Running, visitor: Visitor, key: str, stack: 
     record = answer.headers["location"].rpartition("/")[2]
 
     with ContextClient(stack.context, api_key=key) as context:
-        assert context.get_content(record) == content
-        assert context.fetch_wm_record(record).description == "by hand"
+        assert context.blobs.get_content(record) == content
+        assert context.records.get(record).description == "by hand"
     assert "bytes are durable" in client.get(answer.headers["location"]).text
 
 
 def test_a_record_is_archived_and_brought_back(running: Running, visitor: Visitor, key: str, stack: Addresses):
     with ContextClient(stack.context, api_key=key) as context:
-        record = context.insert_wm_record("plan", "a plan", content={"a": 1}).working_memory_id
+        record = context.records.insert("plan", "a plan", content={"a": 1}).working_memory_id
         client = visitor(running, key)
         form = {"token": token_of(client)}
         client.post(f"/records/{record}/archive", data=form)
-        archived = context.fetch_wm_record(record, include_archived=True).status
+        archived = context.records.get(record, include_archived=True).status
         client.post(f"/records/{record}/restore", data=form)
 
-        assert (archived, context.fetch_wm_record(record).status) == ("archived", "active")
+        assert (archived, context.records.get(record).status) == ("archived", "active")
 
 
 def test_a_context_is_deleted_with_a_receipt_by_who_is_sure(
     running: Running, visitor: Visitor, key: str, stack: Addresses
 ):
     with ContextClient(stack.context, api_key=key) as context:
-        context_id = context.send_message("Hello").context_id
+        context_id = context.contexts.send("Hello").context_id
         client = visitor(running, key)
         path = f"/contexts/{context_id}/delete"
         assert client.post(path, data={"token": token_of(client)}).status_code == 400
-        assert context.get_context(context_id).context.context_id == context_id
+        assert context.contexts.get(context_id).context.context_id == context_id
 
         receipt = client.post(path, data={"token": token_of(client), "sure": "yes"})
         assert "Receipt of a deletion" in client.get(receipt.headers["location"]).text
         with pytest.raises(ContextNotFound):
-            context.get_context(context_id)
+            context.contexts.get(context_id)
 
 
 def test_windows_are_pinned_checked_and_rolled_back(running: Running, visitor: Visitor, key: str, stack: Addresses):
     with ContextClient(stack.context, api_key=key) as context:
-        context_id = context.send_message("Do it.").context_id
-        window = context.open_window(context_id, "gpt-5").window_id
+        context_id = context.contexts.send("Do it.").context_id
+        window = context.windows.open(context_id, "gpt-5").window_id
         client = visitor(running, key)
         form = {"token": token_of(client)}
         assert "Do it." in client.post(f"/windows/{window}/pack", data=form).text
@@ -301,14 +301,14 @@ def test_windows_are_pinned_checked_and_rolled_back(running: Running, visitor: V
         page = client.get(f"/windows/{window}/state").text
         assert "Answer in French." in page
         assert "by hand" in page
-        context.append_messages([MessageInput("astray", role="assistant")], context_id)
-        context.pack(window)
-        number = next(iter(context.list_checkpoints(window))).number
+        context.contexts.append([MessageInput("astray", role="assistant")], context_id)
+        context.windows.pack(window)
+        number = next(iter(context.windows.list_checkpoints(window))).number
         stale = {**form, "checkpoint": str(number), "last_seq": "1", "sure": "yes"}
         assert client.post(f"/windows/{window}/rollback", data=stale).status_code == 409
         done = client.post(f"/windows/{window}/rollback", data={**stale, "last_seq": "2"})
         assert done.status_code == 303
-        assert context.get_window(window).left_out_refs
+        assert context.windows.get(window).left_out_refs
 
 
 @pytest.mark.parametrize(
@@ -329,9 +329,9 @@ def test_a_mapping_that_would_not_end_and_a_ring_of_many_nodes_are_told_in_time(
     nodes = [NodeInput("Turn", data={} if place < RING - 9 else {"items": list(range(200))}) for place in range(RING)]
     edges = [EdgeInput(one.id, nodes[place - 1].id, "Contains") for place, one in enumerate(nodes)]
     for start in range(0, RING, 500):
-        graph.write_graph(nodes[start : start + 500])
+        graph.graph.write(nodes[start : start + 500])
     for start in range(0, RING, 500):
-        graph.write_graph([], edges[start : start + 500])
+        graph.graph.write([], edges[start : start + 500])
     client = visitor(running, key)
     for path in (f"/nodes/{nodes[0].id}?depth=2", f"/history?node={nodes[0].id}", f"/memory?node={nodes[0].id}"):
         answer = client.get(path)
@@ -355,18 +355,18 @@ def test_a_node_is_written_changed_archived_and_deleted(running: Running, visito
     node_id = path.rpartition("/")[2]
     with EntityClient(stack.entity, api_key=key) as graph:
         client.post(f"{path}/data", data={**form, "version": "1", "data": '{"b": 2}'})
-        assert graph.get_node(node_id).data == {"b": 2}
+        assert graph.graph.get_node(node_id).data == {"b": 2}
         client.post(f"{path}/archive", data={**form, "version": "2"})
-        assert graph.get_node(node_id).is_archived
+        assert graph.graph.get_node(node_id).is_archived
         assert client.post(f"{path}/delete", data={**form, "version": "3"}).status_code == 400
         client.post(f"{path}/delete", data={**form, "version": "3", "sure": "yes"})
         with pytest.raises(NodeNotFound):
-            graph.get_node(node_id)
+            graph.graph.get_node(node_id)
 
 
 def test_of_two_who_change_the_same_the_later_is_told(running: Running, visitor: Visitor, key: str, stack: Addresses):
     with EntityClient(stack.entity, api_key=key) as graph:
-        node_id = graph.create_node("Session", data={"a": 0}).id
+        node_id = graph.graph.create_node("Session", data={"a": 0}).id
         answers = []
         for number in (1, 2):
             client = visitor(running, key)
@@ -375,7 +375,7 @@ def test_of_two_who_change_the_same_the_later_is_told(running: Running, visitor:
 
         assert [answer.status_code for answer in answers] == [303, 409]
         assert "Somebody else changed it first" in answers[1].text
-        assert graph.get_node(node_id).data == {"a": 1}
+        assert graph.graph.get_node(node_id).data == {"a": 1}
 
 
 def test_rules_are_tried_then_registered(world: World, client: httpx.Client):

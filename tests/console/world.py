@@ -103,7 +103,7 @@ class World:
 def write(context: ContextClient, graph: EntityClient) -> World:
     """Write it all, and return what is where."""
     session, customer, edge = _graph(graph)
-    report = context.upload_blob(
+    report = context.blobs.upload(
         REPORT.encode(),
         name="refund-4711.md",
         memory_type="text/markdown",
@@ -111,7 +111,7 @@ def write(context: ContextClient, graph: EntityClient) -> World:
         description="What was paid, and what goes back",
         tags=["invoice", "refund"],
     )
-    picture = context.upload_blob(
+    picture = context.blobs.upload(
         png(96, 64),
         name="scan.png",
         memory_type="image/png",
@@ -119,7 +119,7 @@ def write(context: ContextClient, graph: EntityClient) -> World:
         entity_node_id=session,
         description="The scanned invoice",
     )
-    plan = context.insert_wm_record(
+    plan = context.records.insert(
         "plan",
         "next steps",
         content={"steps": ["refund", "confirm", "change the address"], "done": 2},
@@ -128,11 +128,11 @@ def write(context: ContextClient, graph: EntityClient) -> World:
     talk, task, artifact = _conversation(context, session, report.working_memory_id)
     long_context, window = _long_run(context)
     for number, title in enumerate(("Change of address", "Password reset", "Delivery to Bremen", "Licence renewal"), 1):
-        context.append_messages(
+        context.contexts.append(
             [MessageInput(f"{title}: what do I have to do?"), MessageInput("I look it up.", role="assistant")],
             context=ContextInput(title=title, external_ids=[ExternalId("threads", f"t-{number}")]),
         )
-    context.register_mapping(
+    context.mappings.register(
         "support_chat",
         {
             "edge_types": ["Contains"],
@@ -147,8 +147,8 @@ def write(context: ContextClient, graph: EntityClient) -> World:
         },
         replace=True,
     )
-    context.put_knowledge_base("handbook", description="How refunds are done", is_of_tenant=True)
-    context.add_document("handbook", b"# Refunds\n\nWithin three working days.\n", name="refunds.md")
+    context.knowledge_bases.put("handbook", description="How refunds are done", is_of_tenant=True)
+    context.knowledge_bases.add_document("handbook", b"# Refunds\n\nWithin three working days.\n", name="refunds.md")
     return World(
         session=session,
         customer=customer,
@@ -185,15 +185,15 @@ def _graph(graph: EntityClient) -> tuple[str, str, str]:
         *(EdgeInput(payment.id, invoice.id, "Pays") for payment in payments),
         EdgeInput(run.id, payments[1].id, "Produces"),
     ]
-    graph.write_graph([session, customer, invoice, agent, run, *turns, *payments], edges)
-    graph.set_node_io(session.id, input={"mail": "We paid twice."}, output={"refund": 1280.5})
+    graph.graph.write([session, customer, invoice, agent, run, *turns, *payments], edges)
+    graph.graph.set_node_io(session.id, input={"mail": "We paid twice."}, output={"refund": 1280.5})
     for message in ("asked the bank", "the bank confirmed", "wrote to Ms Arendt"):
-        graph.append_progress(session.id, "message", message=message)
+        graph.progress.append(session.id, "message", message=message)
     return session.id, customer.id, about.id
 
 
 def _conversation(context: ContextClient, session: str, report: str) -> tuple[str, str, str]:
-    sent = context.append_messages(
+    sent = context.contexts.append(
         [MessageInput(text, role=role) for role, text in TALK],  # type: ignore[arg-type] # they are two
         context=ContextInput(
             title="Invoice 4711 was paid twice",
@@ -203,8 +203,10 @@ def _conversation(context: ContextClient, session: str, report: str) -> tuple[st
         ),
     )
     context_id = sent[0].context_id
-    task = context.create_task(context_id, state="working", status_message="The bank was asked for the second payment.")
-    context.append_messages(
+    task = context.tasks.create(
+        context_id, state="working", status_message="The bank was asked for the second payment."
+    )
+    context.contexts.append(
         [
             MessageInput(
                 role="assistant",
@@ -222,7 +224,7 @@ def _conversation(context: ContextClient, session: str, report: str) -> tuple[st
         ],
         context_id,
     )
-    context.put_artifact(
+    context.artifacts.put(
         task.task_id,
         ArtifactInput([PartInput(text=REPORT)], artifact_id="confirmation", name="Confirmation for Ms Arendt"),
         last_chunk=True,
@@ -233,11 +235,11 @@ def _conversation(context: ContextClient, session: str, report: str) -> tuple[st
 def _long_run(context: ContextClient) -> tuple[str, str]:
     """Write a run of many steps, packed as it goes, so that its window folds."""
     chance = random.Random(7)
-    context_id = context.send_message(
+    context_id = context.contexts.send(
         "Find out which invoices of this year were paid twice. Never write to a customer without asking me.",
         context=ContextInput(title="Invoices paid twice, all of this year"),
     ).context_id
-    window = context.open_window(
+    window = context.windows.open(
         context_id,
         "gpt-5",
         context_tokens=12_000,
@@ -245,7 +247,7 @@ def _long_run(context: ContextClient) -> tuple[str, str]:
         system_prompt="You look after invoices. Be exact about amounts and dates.",
         goal="List every invoice that was paid twice.",
     )
-    context.pin(window.window_id, "Never write to a customer without asking.")
+    context.windows.pin(window.window_id, "Never write to a customer without asking.")
     for start in range(0, STEPS, PACK_EVERY):
         said: list[MessageInput] = []
         for number in range(start, start + PACK_EVERY):
@@ -272,16 +274,16 @@ def _long_run(context: ContextClient) -> tuple[str, str]:
                     role="tool", parts=[PartInput(tool_result=ToolResultInput(tool_call_id=call, content=rows))]
                 )
             )
-        context.append_messages(said, context_id)
-        pack = context.pack(window.window_id)
-        context.record_usage(
+        context.contexts.append(said, context_id)
+        pack = context.windows.pack(window.window_id)
+        context.windows.record_usage(
             window.window_id,
             input_tokens=pack.tokens,
             cached_tokens=int(pack.tokens * 0.9),
             output_tokens=80,
             pack_tokens=pack.tokens,
         )
-    context.create_checkpoint(window.window_id, "before the report")
+    context.windows.create_checkpoint(window.window_id, "before the report")
     return context_id, window.window_id
 
 
@@ -312,18 +314,18 @@ def write_hostile(context: ContextClient, graph: EntityClient) -> list[str]:
     """Write names and contents that want to be more than text, and return the addresses of their pages."""
     pages = ["/contexts", "/graph", "/memory"]
     for name in HOSTILE_NAMES:
-        node = graph.create_node("Session", name=name, data={"text": name}, external_id=f"{name}-{new_id()}")
-        turn = graph.append_message(node.id, "user", name)
-        record = context.insert_wm_record("text/html", name, content_text=f"<h1>{name}</h1>", entity_node_id=node.id)
-        sent = context.send_message(
+        node = graph.graph.create_node("Session", name=name, data={"text": name}, external_id=f"{name}-{new_id()}")
+        turn = graph.graph.append_message(node.id, "user", name)
+        record = context.records.insert("text/html", name, content_text=f"<h1>{name}</h1>", entity_node_id=node.id)
+        sent = context.contexts.send(
             MessageInput(name, name=name[:60], message_id=name),
             context=ContextInput(title=name, metadata={"name": name}),
         )
         pages += [f"/nodes/{node.id}", f"/nodes/{turn.node_id}", f"/records/{record.working_memory_id}"]
         pages += [f"/contexts/{sent.context_id}", f"/history?node={node.id}", f"/memory?node={node.id}"]
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="owned"</script></svg>'
-    blob = context.upload_blob(svg, name="picture.svg", memory_type="image/svg+xml", content_type="image/svg+xml")
-    no_picture = context.upload_blob(b"<b>no</b>", name="no.png", memory_type="image/png", content_type="image/png")
-    line = context.insert_wm_record("text/plain", "one line", content_text="x" * (1 << 20))
+    blob = context.blobs.upload(svg, name="picture.svg", memory_type="image/svg+xml", content_type="image/svg+xml")
+    no_picture = context.blobs.upload(b"<b>no</b>", name="no.png", memory_type="image/png", content_type="image/png")
+    line = context.records.insert("text/plain", "one line", content_text="x" * (1 << 20))
     pages += [f"/records/{one.working_memory_id}" for one in (blob, no_picture, line)]
     return pages

@@ -172,7 +172,7 @@ class ContextsMachine(RuleBasedStateMachine):
 
     def begun(self, count: int) -> str:
         said, inputs = self.words(count)
-        sent = self.client.append_messages(inputs)
+        sent = self.client.contexts.append(inputs)
         assert (sent[0].created, [one.seq for one in sent]) == (True, list(range(1, count + 1)))
         self.entries[sent[0].context_id] = Entry(said)
         self.touched = sent[0].context_id
@@ -185,8 +185,8 @@ class ContextsMachine(RuleBasedStateMachine):
 
         def call() -> Sequence[int]:
             if alone:
-                return [self.client.send_message(inputs[0], context, recall=False, request_id=request_id).seq]
-            return [one.seq for one in self.client.append_messages(inputs, context, request_id=request_id)]
+                return [self.client.contexts.send(inputs[0], context, recall=False, request_id=request_id).seq]
+            return [one.seq for one in self.client.contexts.append(inputs, context, request_id=request_id)]
 
         self.operator.kill(writes=killed)
         if seqs := self.written(context, call):
@@ -207,9 +207,9 @@ class ContextsMachine(RuleBasedStateMachine):
         again = MessageInput(there.content + "!" * other, message_id=there.message_id)
         if other:
             with pytest.raises(MessageExists):
-                self.client.append_messages([again, new], context)
+                self.client.contexts.append([again, new], context)
             return
-        sent = self.client.append_messages([again, new], context)
+        sent = self.client.contexts.append([again, new], context)
         assert [one.seq for one in sent] == [place + 1, len(entry.messages) + 1]
         entry.messages.append(said)
         self.touched = context
@@ -226,7 +226,7 @@ class ContextsMachine(RuleBasedStateMachine):
         wanted = [entry.messages[place] for place in {place % len(entry.messages) for place in places}]
 
         def call() -> Sequence[int]:
-            return [self.client.retract_messages(context, [one.message_id for one in wanted])]
+            return [self.client.contexts.retract_messages(context, [one.message_id for one in wanted])]
 
         self.operator.kill(writes=killed)
         if hidden := self.written(context, call):
@@ -238,7 +238,7 @@ class ContextsMachine(RuleBasedStateMachine):
     @rule(context=contexts)
     def close(self, context: str) -> None:
         if context in self.entries and len(self.entries[context].messages) > 9:
-            self.client.close_context(context)
+            self.client.contexts.close(context)
             self.entries[context].is_closed = True
             self.touched = context
 
@@ -248,7 +248,7 @@ class ContextsMachine(RuleBasedStateMachine):
         self.operator.kill(writes=killed)  # also of what removes the rows behind it
         entry = self.entries.pop(context, None)
         if entry or context in self.erased:
-            erasure = self.client.delete_context(context, now=now)
+            erasure = self.client.contexts.delete(context, now=now)
             assert entry is None or erasure.message_count == len(entry.messages)
             self.erased += [context] * bool(entry)
             self.last = None
@@ -286,33 +286,33 @@ class ContextsMachine(RuleBasedStateMachine):
             self.check(context_id)
         self.verify()
         for context_id in self.entries:
-            self.client.delete_context(context_id, now=True)
+            self.client.contexts.delete(context_id, now=True)
         for context_id in [*self.erased, *self.entries]:
             with pytest.raises(ContextNotFound):
-                self.client.get_context(context_id)
-            erasure_id = self.client.delete_context(context_id, now=True).erasure_id
-            self.until(lambda erasure_id=erasure_id: self.client.get_erasure(erasure_id).state == "finished")
+                self.client.contexts.get(context_id)
+            erasure_id = self.client.contexts.delete(context_id, now=True).erasure_id
+            self.until(lambda erasure_id=erasure_id: self.client.contexts.get_erasure(erasure_id).state == "finished")
             assert self.operator.rows_of(context_id) == 0
 
     def check(self, context_id: str) -> None:
         entry = self.entries[context_id]
-        found = self.client.get_context(context_id, history_length=0).context
+        found = self.client.contexts.get(context_id, history_length=0).context
         assert (found.last_seq, found.message_count, found.state) == (
             len(entry.messages),
             len(entry.live),
             "closed" if entry.is_closed else "open",
         )
-        listed = list(self.client.list_messages(context_id, page_size=7))
+        listed = list(self.client.contexts.list_messages(context_id, page_size=7))
         assert [(one.message_id, one.content) for one in listed] == [
             (one.message_id, one.content) for one in entry.live
         ]
-        recalled = self.client.recall(context_id, COMMON, tokens_max=2_000, items_max=3)
+        recalled = self.client.contexts.recall(context_id, COMMON, tokens_max=2_000, items_max=3)
         assert len(recalled.items) + recalled.left_out_count == len(entry.live)
         for said in entry.messages[-3:]:
-            hits = self.client.search_context(context_id, said.word)
+            hits = self.client.contexts.search(context_id, said.word)
             assert [one.message_id for one in hits] == ([] if said.is_retracted else [said.message_id])
         for other in self.entries.keys() - {context_id}:
-            assert self.client.search_context(other, entry.messages[-1].word) == []
+            assert self.client.contexts.search(other, entry.messages[-1].word) == []
 
     def written(self, context: str, call: Callable[[], Sequence[int]]) -> Sequence[int]:
         """Return what a write answers; of one that is to be refused, nothing."""

@@ -55,7 +55,7 @@ async def finished(context: AsyncContextClient, erasure: SubjectErasure) -> Subj
     async with asyncio.timeout(60):
         while erasure.state != "finished":
             await asyncio.sleep(0.05)
-            erasure = await context.get_subject_erasure(erasure.erasure_id)
+            erasure = await context.erasures.get(erasure.erasure_id)
     return erasure
 
 
@@ -70,28 +70,28 @@ async def test_a_subject_goes_with_all_that_it_owns_and_nobody_else(services: Ad
                 AsyncContextClient(services.context, api_key=key) as context,
                 AsyncEntityClient(services.entity, api_key=key) as own,
             ):
-                sent = await context.send_message(MessageInput(content=f"{key} said a secret"))
-                record = await context.upload_blob(f"{key} wrote a secret".encode(), name=f"{key} secret")
-                node = await own.create_node("Session", name=f"{key} secret")
+                sent = await context.contexts.send(MessageInput(content=f"{key} said a secret"))
+                record = await context.blobs.upload(f"{key} wrote a secret".encode(), name=f"{key} secret")
+                node = await own.graph.create_node("Session", name=f"{key} secret")
                 kept |= {f"{key} context": sent.context_id, f"{key} record": record.working_memory_id, key: node.id}
-        plan = await admin.plan_erasure(ADA)
+        plan = await admin.erasures.plan(ADA)
         assert [plan.counts[kind] for kind in ("context.context", "context.wm_record", "entity.node")] == [1, 1, 1]
         assert not plan.holds
         assert len(plan.not_found) >= 3
 
-        erasure = await finished(admin, await admin.erase(ADA))
+        erasure = await finished(admin, await admin.erasures.erase(ADA))
 
         assert erasure.removed["context.message"] == erasure.removed["context.wm_record"] == 1
         assert erasure.removed["entity.node"] == 1
-        assert not (await admin.plan_erasure(ADA)).counts
+        assert not (await admin.erasures.plan(ADA)).counts
         with pytest.raises(ContextNotFound):
-            await admin.get_context(kept["ada context"])
+            await admin.contexts.get(kept["ada context"])
         with pytest.raises(RecordNotFound):
-            await admin.fetch_wm_record(kept["ada record"])
-        assert (await admin.get_context(kept["bob context"])).context.message_count == 1
-        reader = await admin.get_blob(kept["bob record"])
+            await admin.records.get(kept["ada record"])
+        assert (await admin.contexts.get(kept["bob context"])).context.message_count == 1
+        reader = await admin.blobs.get(kept["bob record"])
         assert b"".join([chunk async for chunk in reader]) == b"bob wrote a secret"
-        assert (await graph.get_node(kept["bob"])).name == "bob secret"
+        assert (await graph.graph.get_node(kept["bob"])).name == "bob secret"
     with psycopg.connect(urls.superuser) as connection:
         ((subject, sha256),) = connection.execute("SELECT subject, subject_sha256 FROM context.subject_erasure")
         assert connection.execute("SELECT subject FROM entity.erasure").fetchall() == [(None,)]
@@ -101,16 +101,20 @@ async def test_a_subject_goes_with_all_that_it_owns_and_nobody_else(services: Ad
 async def test_a_repeated_call_is_one_erasure_and_a_later_one_another(services: Addresses):
     async with AsyncContextClient(services.context, api_key="admin") as admin:
         request_id = new_id()
-        first = await admin.erase(ADA, request_id=request_id)
-        assert (await admin.erase(ADA, request_id=request_id)).erasure_id == first.erasure_id
+        first = await admin.erasures.erase(ADA, request_id=request_id)
+        assert (await admin.erasures.erase(ADA, request_id=request_id)).erasure_id == first.erasure_id
         await finished(admin, first)
-        later = await admin.erase(ADA)
+        later = await admin.erasures.erase(ADA)
         assert later.erasure_id != first.erasure_id
         assert not (await finished(admin, later)).removed
         with pytest.raises(RequestIdReused):
-            await admin.erase("bob", request_id=request_id)
+            await admin.erasures.erase("bob", request_id=request_id)
     async with AsyncContextClient(services.context, api_key="bound") as bound:
-        for refused in (bound.plan_erasure(ADA), bound.erase(ADA), bound.put_hold("for nobody", subject=ADA)):
+        for refused in (
+            bound.erasures.plan(ADA),
+            bound.erasures.erase(ADA),
+            bound.holds.put("for nobody", subject=ADA),
+        ):
             with pytest.raises(PermissionDenied):
                 await refused
 
@@ -121,35 +125,35 @@ async def test_a_hold_forbids_every_way_to_erase(services: Addresses, urls: Urls
         AsyncContextClient(services.context, api_key="admin") as admin,
         AsyncContextClient(services.context, api_key="ada") as context,
     ):
-        above = (await context.send_message(MessageInput(content="the beginning"))).context_id
-        window = await context.open_window(above, model="gpt-4o")
-        below = (await context.fork_window(window.window_id, task="a part")).window.context_id
-        of_context = await admin.put_hold("a lawsuit", context_id=below)
+        above = (await context.contexts.send(MessageInput(content="the beginning"))).context_id
+        window = await context.windows.open(above, model="gpt-4o")
+        below = (await context.windows.fork(window.window_id, task="a part")).window.context_id
+        of_context = await admin.holds.put("a lawsuit", context_id=below)
         with pytest.raises(LegalHold) as refused:
-            await context.delete_context(above)
+            await context.contexts.delete(above)
         assert refused.value.metadata["hold_ids"] == of_context.hold_id
         with pytest.raises(LegalHold):
-            await admin.erase(ADA)
+            await admin.erasures.erase(ADA)
         with psycopg.connect(urls.superuser) as connection:
             connection.execute("UPDATE context.context SET expires_at = now()")
         eraser = eraser_of(database)
         assert await eraser.erase_due() == 0
-        assert [hold.hold_id for hold in (await admin.plan_erasure(ADA)).holds] == [of_context.hold_id]
+        assert [hold.hold_id for hold in (await admin.erasures.plan(ADA)).holds] == [of_context.hold_id]
         with pytest.raises(ContextNotFound):  # nobody is told of a hold of what he does not see
             async with AsyncContextClient(services.context, api_key="bob") as bob:
-                await bob.delete_context(above)
+                await bob.contexts.delete(above)
 
-        of_subject = await admin.put_hold("another", subject=ADA)
-        await admin.release_hold(of_context.hold_id)
-        assert [hold async for hold in admin.list_holds(page_size=1)] == [of_subject]
+        of_subject = await admin.holds.put("another", subject=ADA)
+        await admin.holds.release(of_context.hold_id)
+        assert [hold async for hold in admin.holds.list(page_size=1)] == [of_subject]
         assert await eraser.erase_due() == 0
         with pytest.raises(LegalHold):
-            await admin.erase(ADA)
-        await admin.release_hold(of_subject.hold_id)
+            await admin.erasures.erase(ADA)
+        await admin.holds.release(of_subject.hold_id)
         with pytest.raises(HoldNotFound):
-            await admin.release_hold(of_subject.hold_id)
+            await admin.holds.release(of_subject.hold_id)
         assert await eraser.erase_due() == 2
-        await finished(admin, await admin.erase(ADA))
+        await finished(admin, await admin.erasures.erase(ADA))
 
 
 async def test_a_fork_is_whose_the_window_is_so_what_came_of_it_is_found(services: Addresses, urls: Urls):
@@ -158,16 +162,16 @@ async def test_a_fork_is_whose_the_window_is_so_what_came_of_it_is_found(service
         AsyncContextClient(services.context, api_key="admin") as admin,
         AsyncContextClient(services.context, api_key="ada") as ada,
     ):
-        nobodys = (await admin.send_message(MessageInput(content="the beginning"))).context_id
-        hers = (await ada.send_message(MessageInput(content="the beginning"))).context_id
+        nobodys = (await admin.contexts.send(MessageInput(content="the beginning"))).context_id
+        hers = (await ada.contexts.send(MessageInput(content="the beginning"))).context_id
         for context_id, owner in ((nobodys, ""), (hers, ADA)):
-            window = await ada.open_window(context_id, model="gpt-4o")
-            fork = (await ada.fork_window(window.window_id, task=f"a part of {owner}")).window
+            window = await ada.windows.open(context_id, model="gpt-4o")
+            fork = (await ada.windows.fork(window.window_id, task=f"a part of {owner}")).window
             answer = MessageInput(content=f"a result for {owner or 'nobody'}", role="assistant")
-            await ada.append_messages([answer], fork.context_id)
-            await ada.merge_window(fork.window_id)
-            assert (await ada.get_context(fork.context_id)).context.owner_user_id == owner
-        await finished(admin, await admin.erase(ADA))
+            await ada.contexts.append([answer], fork.context_id)
+            await ada.windows.merge(fork.window_id)
+            assert (await ada.contexts.get(fork.context_id)).context.owner_user_id == owner
+        await finished(admin, await admin.erasures.erase(ADA))
     with psycopg.connect(urls.superuser) as connection:
         left = "".join(row for (row,) in connection.execute("SELECT m::text FROM context.message m"))
     assert "a result for nobody" in left and f"a result for {ADA}" not in left and ADA not in left
@@ -179,8 +183,8 @@ async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, ur
         AsyncContextClient(services.context, api_key="admin") as admin,
         AsyncContextClient(services.context, api_key="ada") as context,
     ):
-        sent = await context.send_message(MessageInput(content="a secret"))
-        hold = await admin.put_hold("a lawsuit", subject=ADA)
+        sent = await context.contexts.send(MessageInput(content="a secret"))
+        hold = await admin.holds.put("a lawsuit", subject=ADA)
         with psycopg.connect(urls.superuser) as connection:
             erasure_id = new_id()
             connection.execute(
@@ -188,11 +192,11 @@ async def test_a_hold_stops_an_erasure_that_is_under_way(services: Addresses, ur
                 " VALUES (%s, %s, %s, '', '')",
                 (PRINCIPAL.tenant_id, erasure_id, ADA),
             )
-        await admin.erase("nobody")  # wakes the eraser
+        await admin.erasures.erase("nobody")  # wakes the eraser
         await asyncio.sleep(0.2)
-        assert (await admin.get_context(sent.context_id)).context.message_count == 1
-        await admin.release_hold(hold.hold_id)
-        again = await admin.erase(ADA)
+        assert (await admin.contexts.get(sent.context_id)).context.message_count == 1
+        await admin.holds.release(hold.hold_id)
+        again = await admin.erasures.erase(ADA)
         assert again.erasure_id == str(erasure_id)
         await finished(admin, again)
 
@@ -206,10 +210,10 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
         AsyncContextClient(services.context, api_key="ada") as context,
     ):
         for n in range(3):
-            await context.send_message(MessageInput(content=f"secret {n}"))
-            await context.upload_blob(f"secret {n}".encode(), name="secret")
-            await context.retain_memory(f"She said secret {n}.")
-        there_were = (await admin.plan_erasure(ADA)).counts
+            await context.contexts.send(MessageInput(content=f"secret {n}"))
+            await context.blobs.upload(f"secret {n}".encode(), name="secret")
+            await context.memories.retain(f"She said secret {n}.")
+        there_were = (await admin.erasures.plan(ADA)).counts
         tenant = database.tenant(PRINCIPAL.tenant_id)
         erasure_id = await tenant.transaction(lambda one: begin(one, ADA, requested_by="operator"))
 
@@ -221,11 +225,11 @@ async def test_whatever_kills_an_erasure_another_goes_on_and_the_receipt_is_righ
                 await eraser.erase_tenant(Dying(tenant, steps))
         with psycopg.connect(urls.superuser) as connection:
             connection.execute("UPDATE context.subject_erasure SET due_at = now()")
-        erasure = await finished(admin, await admin.erase(ADA))
+        erasure = await finished(admin, await admin.erasures.erase(ADA))
         assert erasure.erasure_id == str(erasure_id)
         for kind in ("context.context", "context.message", "context.wm_record", "context.memory"):
             assert erasure.removed[kind] == there_were[kind], kind
-        assert not (await admin.plan_erasure(ADA)).counts
+        assert not (await admin.erasures.plan(ADA)).counts
 
 
 async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
@@ -254,19 +258,19 @@ async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
         AsyncContextClient(services.context, api_key="other") as other,
     ):
         for _ in range(3):
-            await context.append_messages([f"secret {n}" for n in range(20)])
+            await context.contexts.append([f"secret {n}" for n in range(20)])
         for n in range(20):
-            await context.insert_wm_record("text/plain", "secret", content_text=f"secret {n}")
-            await context.retain_memory(f"She said secret {n}.")
-        await other.retain_memory("She said it.", subject_user_id=ADA)
-        there_were = (await admin.plan_erasure(ADA)).counts
+            await context.records.insert("text/plain", "secret", content_text=f"secret {n}")
+            await context.memories.retain(f"She said secret {n}.")
+        await other.memories.retain("She said it.", subject_user_id=ADA)
+        there_were = (await admin.erasures.plan(ADA)).counts
         erasure_id = await database.tenant(much).transaction(partial(begin, subject=ADA, requested_by="operator"))
 
         task = asyncio.create_task(steadily_erasing(database).erase_due())
         while len(steps) < 50:
             await asyncio.sleep(0.01)
         await background.ended(task)  # as a kill: nothing is written any more
-        left = (await admin.plan_erasure(ADA)).counts
+        left = (await admin.erasures.plan(ADA)).counts
         assert 0 < left["context.wm_record"] <= there_were["context.wm_record"]
         with psycopg.connect(urls.superuser) as connection:
             open_ones = connection.execute(
@@ -287,8 +291,8 @@ async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
         assert subject is None
         for kind in ("context.context", "context.message", "context.wm_record", "context.memory"):
             assert removed[kind] == there_were[kind], kind
-        assert not (await admin.plan_erasure(ADA)).counts
-        assert not (await other.plan_erasure(ADA)).counts
+        assert not (await admin.erasures.plan(ADA)).counts
+        assert not (await other.erasures.plan(ADA)).counts
 
 
 def steadily_erasing(database: Database) -> SubjectEraser:

@@ -48,10 +48,10 @@ class World:
                 at = T + timedelta(seconds=len(nodes))
                 nodes.setdefault(name, NodeInput("Entity", name=name, created_at=at, specific_type_name=f"T{name}"))
             written.append(EdgeInput(nodes[near].id, nodes[far].id, edge_type or "Contains"))
-        await self.graph.write_graph(nodes.values(), written)
+        await self.graph.graph.write(nodes.values(), written)
         self.ids |= {name: str(node.id) for name, node in nodes.items()}
         for name in archived.split():
-            await self.graph.archive_node(self.ids[name])
+            await self.graph.graph.archive_node(self.ids[name])
 
     async def records(self, names: str, **fields: Any) -> None:
         for name in names.split():
@@ -61,7 +61,7 @@ class World:
         """Return each entity as "path: count type, ...", by names."""
         names = {node_id: name for name, node_id in self.ids.items()}
         shown = []
-        async for entity in self.context.fetch_wm_manifest(self.ids[root], **options):
+        async for entity in self.context.records.manifest(self.ids[root], **options):
             path = "/".join(names[node_id] for node_id in entity.path)
             groups = ", ".join(f"{group.record_count} {group.memory_type}" for group in entity.groups)
             shown.append(f"{path}: {groups}")
@@ -91,7 +91,7 @@ async def test_entities_come_in_the_order_of_the_walk_with_where_they_hang(world
         "root/a/c: 1 data/json, 1 file",
         "root/b/d: 1 file",
     ]
-    *_, c, d = [entity async for entity in world.context.fetch_wm_manifest(world.ids["root"])]
+    *_, c, d = [entity async for entity in world.context.records.manifest(world.ids["root"])]
     assert (c.name, c.specific_type_name, c.edge_type, d.edge_type) == ("c", "Tc", "HAS_STEP", "Contains")
     assert [group.size_bytes for group in c.groups] == [6, 0]
 
@@ -148,13 +148,13 @@ async def test_records_are_filtered_as_in_lists(world: World):
 async def test_records_come_newest_first_and_only_so_many_but_all_are_counted(world: World):
     for number in range(5):
         await world.records("one", name=f"n{number}", content_json="[1]")
-    (entity,) = [one async for one in world.context.fetch_wm_manifest(world.ids["one"], records_max=2)]
+    (entity,) = [one async for one in world.context.records.manifest(world.ids["one"], records_max=2)]
     (group,) = entity.groups
     assert (group.record_count, group.size_bytes) == (5, 15)
     assert [record.name for record in group.records] == ["n4", "n3"]
     assert [record.content_json for record in group.records] == ["", ""]
 
-    (entity,) = [one async for one in world.context.fetch_wm_manifest(world.ids["one"], counts_only=True)]
+    (entity,) = [one async for one in world.context.records.manifest(world.ids["one"], counts_only=True)]
     assert (entity.record_count, entity.groups[0].records) == (5, ())
 
 

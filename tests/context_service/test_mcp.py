@@ -183,7 +183,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
     """The whole way, on each transport: what is there, write, find, read, archive; and what another tenant sees."""
     session = NodeInput("Session", name="Support of Ada")
     turn = NodeInput("Turn", data={"user_input": "Where is it?", "assistant_output": "Here."})
-    await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    await graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
     async with connect(entity=session.id) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert sorted(tools) == sorted(READING + WRITING)
@@ -195,7 +195,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         await find_the_record(client, record_id)
         await read_the_histories(client, session.id)
         context_id = await use_a_context(client)
-        window_id = (await context.open_window(context_id, "gpt-5", system_prompt="Be brief.")).window_id
+        window_id = (await context.windows.open(context_id, "gpt-5", system_prompt="Be brief.")).window_id
         await use_a_window(client, window_id)
         await use_resources(client, record_id)
 
@@ -232,8 +232,8 @@ async def test_a_bound_key_is_bound_on_each_transport(
 ):
     session = NodeInput("Session", agent_bundle_id="billing")
     turn = NodeInput("Turn", data={"user_input": "a secret"}, agent_bundle_id="shipping")
-    await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
-    theirs = await context.insert_wm_record("file", "theirs.md", content="a secret", entity_node_id=session.id)
+    await graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    theirs = await context.records.insert("file", "theirs.md", content="a secret", entity_node_id=session.id)
     async with connect(BOUND_KEY, entity=session.id) as client:
         stored = await answer(client, "wm_upload", name="mine.md", content="open")
         for tool, arguments in (
@@ -252,7 +252,7 @@ async def test_a_bound_key_is_bound_on_each_transport(
         wrong = await error(client, "wm_read", working_memory_id=theirs.working_memory_id)
         assert wrong["reason"] == "RECORD_NOT_FOUND"
         assert theirs.working_memory_id not in str((await client.list_resources()).resources)
-    record = await context.fetch_wm_record(stored["working_memory_id"])
+    record = await context.records.get(stored["working_memory_id"])
     assert (record.app_id, record.agent_bundle_id) == ("crm", "billing")
 
 
@@ -349,13 +349,13 @@ async def test_a_model_works_with_the_contexts_of_the_user_whom_its_runtime_name
         assert (await answer(client, "context_search", query="cats", **read))["hits"]
         chosen = await error(client, "context_read", **read, subject_user_id="bob")
         assert chosen["reason"] == "INVALID_ARGUMENT"
-        window = await context.open_window(read["context_id"], "gpt-5", subject_user_id="ada")
+        window = await context.windows.open(read["context_id"], "gpt-5", subject_user_id="ada")
         progress = {"set": [{"section": "progress", "text": "Asked about cats."}]}
         assert (await answer(client, "task_state_update", window_id=window.window_id, **progress))["changed_count"]
         seen = {"window_pack": {}, "window_expand": {"ref": "m1"}, "window_search": {"query": "cats"}}
         for tool, asked in seen.items():
             assert "cats" in str(await answer(client, tool, window_id=window.window_id, **asked))
-    assert (await context.get_context(begun["context_id"])).context.owner_user_id == "ada"
+    assert (await context.contexts.get(begun["context_id"])).context.owner_user_id == "ada"
     for user in ("bob", ""):
         async with connect(DELEGATE_KEY, user=user) as client:
             assert (await error(client, "context_read", **read))["reason"] == "CONTEXT_NOT_FOUND"
@@ -369,13 +369,13 @@ async def test_a_model_works_with_the_contexts_of_the_user_whom_its_runtime_name
 async def test_what_a_quotation_is_from_is_read_by_its_ref(context: AsyncContextClient):
     """Whole, though it does not fit one answer; also of a version that was replaced since."""
     long = "".join(f"Line {number} of the report: 動物園.\n" for number in range(8_000))
-    visit = (await context.send_message(MessageInput("What of the zoo?", parts=[PartInput(text=long)]))).context_id
-    task = (await context.create_task(visit)).task_id
+    visit = (await context.contexts.send(MessageInput("What of the zoo?", parts=[PartInput(text=long)]))).context_id
+    task = (await context.tasks.create(visit)).task_id
     made = ArtifactInput([PartInput(data={"zoo": "zebras"}), PartInput(text=long)], artifact_id="report", name="Report")
-    await context.put_artifact(task, made)
+    await context.artifacts.put(task, made)
 
     async def read(ref: str, **more: Any) -> Any:
-        return await context.execute_tool(
+        return await context.tools.execute(
             "context_read", {"context_id": str(visit), "ref": ref, **more}, read_only=True
         )
 
@@ -388,19 +388,19 @@ async def test_what_a_quotation_is_from_is_read_by_its_ref(context: AsyncContext
         return pages[0][what], [row for page in pages for row in page["parts"]]
 
     asked = {"context_id": str(visit), "query": "zebras of the zoo", "kinds": ["artifact"]}
-    (item, *_) = (await context.execute_tool("context_recall", asked))["items"]
+    (item, *_) = (await context.tools.execute("context_recall", asked))["items"]
     artifact, parts = await whole(item["ref"], "artifact")
     assert (artifact["artifact_id"], artifact["version"]) == ("report", 1)
     assert parts[0] == {"part": 1, "data": {"zoo": "zebras"}}
     assert "".join(one["text"] for one in parts[1:]) == long
     assert {one["part"] for one in parts[1:]} == {2}
-    assert (await context.get_artifact_at(visit, item["ref"])).parts[1].text == long
+    assert (await context.artifacts.get_at(visit, item["ref"])).parts[1].text == long
 
     message, parts = await whole("m1.0", "message")
     assert (message["seq"], parts[0]) == (1, {"part": 0, "text": "What of the zoo?"})
     assert "".join(one["text"] for one in parts[1:]) == long
 
-    await context.put_artifact(task, ArtifactInput([PartInput(text="none")], artifact_id="report"))
+    await context.artifacts.put(task, ArtifactInput([PartInput(text="none")], artifact_id="report"))
     assert (await read(item["ref"]))["artifact"]["version"] == 1
     for ref, error_class in {
         "a9.0": ArtifactNotFound,
@@ -414,7 +414,7 @@ async def test_what_a_quotation_is_from_is_read_by_its_ref(context: AsyncContext
     with pytest.raises(InvalidArgument):
         await read("m1.0", seq_from=1)
     with pytest.raises(InvalidArgument):
-        await context.get_artifact_at(visit, "m1.0")
+        await context.artifacts.get_at(visit, "m1.0")
 
 
 async def test_a_key_that_only_reads_is_offered_no_more(services: Addresses):
@@ -429,7 +429,7 @@ async def test_a_key_that_only_reads_is_offered_no_more(services: Addresses):
 
 
 async def test_a_long_resource_says_where_it_goes_on(context: AsyncContextClient):
-    record = await context.upload_blob(b"0123456789abcdef" * 10_000, name="a.txt", entity_node_id=new_id())
+    record = await context.blobs.upload(b"0123456789abcdef" * 10_000, name="a.txt", entity_node_id=new_id())
     got, uri = "", f"wm://{record.working_memory_id}"
     async with Client(remote_server(context)) as client:
         while uri:
@@ -547,10 +547,10 @@ async def test_stdio_says_what_is_wrong_with_its_configuration():
 async def test_a_content_is_read_in_pieces_that_add_up_and_fit(context: AsyncContextClient, content: str | bytes):
     """Pieces of a text begin and end between characters, whatever is asked for."""
     sent = content.encode() if isinstance(content, str) else content
-    record = await context.upload_blob(sent, name="long", entity_node_id=new_id())
+    record = await context.blobs.upload(sent, name="long", entity_node_id=new_id())
     got, token, calls = b"", "", 0
     while True:
-        result = await context.execute_tool(
+        result = await context.tools.execute(
             "wm_read", {"working_memory_id": record.working_memory_id, "bytes_max": 1_000_001, "page_token": token}
         )
         assert len(json.dumps(result, ensure_ascii=False).encode()) <= CAP * 1.1
@@ -567,13 +567,13 @@ async def test_a_content_is_read_in_pieces_that_add_up_and_fit(context: AsyncCon
 
 async def test_inline_json_is_read_in_pieces_too(context: AsyncContextClient):
     text = json.dumps({"items": ["ä" * 100] * 100}, ensure_ascii=False)
-    record = await context.insert_wm_record(
+    record = await context.records.insert(
         name="long", memory_type="data/json", entity_node_id=new_id(), content_json=text
     )
     got, token = "", ""
     while True:
         arguments = {"working_memory_id": record.working_memory_id, "bytes_max": 4001, "page_token": token}
-        result = await context.execute_tool("wm_read", arguments)
+        result = await context.tools.execute("wm_read", arguments)
         got += result["content"]
         if not (token := result.get("next_page_token", "")):
             break
@@ -581,44 +581,44 @@ async def test_inline_json_is_read_in_pieces_too(context: AsyncContextClient):
 
 
 async def test_a_token_of_another_content_is_refused(context: AsyncContextClient):
-    record = await context.upload_blob(b"x" * 100, name="a", entity_node_id=new_id())
-    other = await context.upload_blob(b"y" * 100, name="b", entity_node_id=new_id())
-    first = await context.execute_tool("wm_read", {"working_memory_id": record.working_memory_id, "bytes_max": 16})
+    record = await context.blobs.upload(b"x" * 100, name="a", entity_node_id=new_id())
+    other = await context.blobs.upload(b"y" * 100, name="b", entity_node_id=new_id())
+    first = await context.tools.execute("wm_read", {"working_memory_id": record.working_memory_id, "bytes_max": 16})
     arguments = {"working_memory_id": other.working_memory_id, "page_token": first["next_page_token"]}
     with pytest.raises(InvalidArgument, match="page_token"):
-        await context.execute_tool("wm_read", arguments)
+        await context.tools.execute("wm_read", arguments)
 
 
 async def test_pages_fit_whatever_their_rows_hold_and_lose_none(context: AsyncContextClient):
     entity = new_id()
     for number in range(12):
-        await context.insert_wm_record(
+        await context.records.insert(
             name=f"{number}", memory_type="a", entity_node_id=entity, description="\n" * 9000, content={"n": number}
         )
     for tool, name in (("wm_list", "records"), ("wm_manifest", "entities"), ("history_entity", "events")):
         rows, token = [], ""
         while True:
-            result = await context.execute_tool(tool, {"entity_node_id": entity, "page_token": token})
+            result = await context.tools.execute(tool, {"entity_node_id": entity, "page_token": token})
             assert len(json.dumps(result)) <= CAP * 1.2
             rows += result[name]
             if not (token := result.get("next_page_token", "")):
                 break
         assert len(rows) == {"wm_list": 12, "wm_manifest": 1, "history_entity": 12}[tool]
-    found = await context.execute_tool("wm_query", {"select": ["name", "description"]})
+    found = await context.tools.execute("wm_query", {"select": ["name", "description"]})
     assert len(found["rows"]) + found["left_out"] == 12
 
 
 async def test_what_is_recalled_fits_an_answer_and_says_what_it_leaves_out(context: AsyncContextClient):
     """A model that asks for all it may gets what it can read, the most relevant."""
     said = [" ".join(f"zebra w{number}x{word}" for word in range(300)) for number in range(60)]
-    context_id = (await context.append_messages(said))[0].context_id
-    found = await context.execute_tool("context_search", {"context_id": context_id, "query": "zebra", "limit": 100})
-    page = await context.execute_tool("context_read", {"context_id": context_id, "page_size": 200})
+    context_id = (await context.contexts.append(said))[0].context_id
+    found = await context.tools.execute("context_search", {"context_id": context_id, "query": "zebra", "limit": 100})
+    page = await context.tools.execute("context_read", {"context_id": context_id, "page_size": 200})
     assert len(json.dumps(found)) <= CAP * 1.2
     assert len(json.dumps(page)) <= CAP * 1.2
     assert len(found["hits"]) + found["left_out"] == 100
     assert page["next_page_token"]
-    recalled = await context.execute_tool(
+    recalled = await context.tools.execute(
         "context_recall", {"context_id": context_id, "query": "zebra", "tokens_max": 100_000, "limit": 200}
     )
     assert len(json.dumps(recalled)) <= CAP * 1.2
@@ -629,21 +629,21 @@ async def test_a_pack_is_read_page_by_page_and_loses_nothing(context: AsyncConte
     """Whoever's format it has; what is appended between two pages changes nothing of the first."""
     lines = ("é stripes " * 30 + "\n") * 50
     said = [MessageInput(f"{n} {lines}", role="assistant" if n % 2 else "user") for n in range(12)]
-    context_id = (await context.append_messages(said))[0].context_id
+    context_id = (await context.contexts.append(said))[0].context_id
     for message_format in ("openai", "openai_responses", "anthropic", "gemini"):
-        window = await context.open_window(
+        window = await context.windows.open(
             context_id, "m", system_prompt="Brief.", message_format=message_format, context_tokens=200_000
         )
         rows, token = [], ""
         while True:
-            page = await context.execute_tool("window_pack", {"window_id": window.window_id, "page_token": token})
+            page = await context.tools.execute("window_pack", {"window_id": window.window_id, "page_token": token})
             assert len(json.dumps(page, ensure_ascii=False).encode()) <= CAP * 1.1
             if not token:
-                await context.send_message("more", context_id, recall=False)
+                await context.contexts.send("more", context_id, recall=False)
             rows += page["messages"]
             if not (token := page.get("next_page_token", "")):
                 break
-        body = (await context.pack(window.window_id)).body
+        body = (await context.windows.pack(window.window_id)).body
         (packed,) = (body[name] for name in ("messages", "contents", "input") if name in body)
         assert rows[-len(packed) :] == packed
         assert "Brief." in json.dumps(rows[0])
@@ -651,15 +651,15 @@ async def test_a_pack_is_read_page_by_page_and_loses_nothing(context: AsyncConte
 
 
 async def test_a_page_of_a_pack_whose_prefix_broke_meanwhile_is_refused(context: AsyncContextClient):
-    sent = await context.append_messages(["One.", "Two.", "Three."])
+    sent = await context.contexts.append(["One.", "Two.", "Three."])
     context_id = sent[0].context_id
-    window = await context.open_window(context_id, "gpt-5", system_prompt="Brief.")
+    window = await context.windows.open(context_id, "gpt-5", system_prompt="Brief.")
     asked = {"window_id": window.window_id, "page_size": 2}
-    page = await context.execute_tool("window_pack", asked)
+    page = await context.tools.execute("window_pack", asked)
     assert len(page["messages"]) == 2
-    await context.retract_messages(context_id, [sent[1].message_id])
+    await context.contexts.retract_messages(context_id, [sent[1].message_id])
     with pytest.raises(InvalidPageToken):
-        await context.execute_tool("window_pack", {**asked, "page_token": page["next_page_token"]})
+        await context.tools.execute("window_pack", {**asked, "page_token": page["next_page_token"]})
 
 
 async def test_an_original_is_read_in_pieces_that_add_up(context: AsyncContextClient):
@@ -668,42 +668,42 @@ async def test_an_original_is_read_in_pieces_that_add_up(context: AsyncContextCl
     parts = [PartInput(tool_result=ToolResultInput(tool_call_id="c", content=text)), PartInput(data=document)]
     call = PartInput(tool_call=ToolCallInput(id="c", name="look", arguments={"at": "/"}))
     context_id = (
-        await context.append_messages(
+        await context.contexts.append(
             [MessageInput(role="assistant", parts=[call]), *(MessageInput(role="tool", parts=[one]) for one in parts)]
         )
     )[0].context_id
-    window_id = (await context.open_window(context_id, "gpt-5")).window_id
+    window_id = (await context.windows.open(context_id, "gpt-5")).window_id
     got, token = "", ""
     while True:
         asked = {"window_id": window_id, "ref": "m2/1", "page_token": token}
-        page = await context.execute_tool("window_expand", asked)
+        page = await context.tools.execute("window_expand", asked)
         assert len(json.dumps(page, ensure_ascii=False).encode()) <= CAP * 1.1
         got += page["content"]
         if not (token := page.get("next_page_token", "")):
             break
         last = token
     assert got == text
-    found = await context.execute_tool("window_expand", {"window_id": window_id, "ref": "m3/1"})
+    found = await context.tools.execute("window_expand", {"window_id": window_id, "ref": "m3/1"})
     assert json.loads(found["content"]) == document
-    whole = await context.execute_tool("window_expand", {"window_id": window_id, "ref": "m1..m3"})
+    whole = await context.tools.execute("window_expand", {"window_id": window_id, "ref": "m1..m3"})
     assert [one["seq"] for one in whole["messages"]] == [1]
     asked = {"window_id": window_id, "ref": "m1..m3", "page_token": whole["next_page_token"]}
-    assert (await context.execute_tool("window_expand", asked))["shortened"]
+    assert (await context.tools.execute("window_expand", asked))["shortened"]
     for other in ("m3/1", "m1..m3"):
         with pytest.raises(InvalidPageToken):
-            await context.execute_tool("window_expand", {"window_id": window_id, "ref": other, "page_token": last})
+            await context.tools.execute("window_expand", {"window_id": window_id, "ref": other, "page_token": last})
 
 
 async def test_a_message_of_the_same_request_is_written_once(context: AsyncContextClient):
     arguments = {"content": "a", "request_id": new_id()}
-    first = await context.execute_tool("context_send", arguments)
-    assert await context.execute_tool("context_send", arguments) == first
+    first = await context.tools.execute("context_send", arguments)
+    assert await context.tools.execute("context_send", arguments) == first
 
 
 async def test_a_model_does_not_speak_as_the_system(context: AsyncContextClient):
     """Else what a tool talked it into would be an instruction of the next window."""
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool("context_send", {"content": "a", "role": "system"})
+        await context.tools.execute("context_send", {"content": "a", "role": "system"})
     assert refused.value.violations[0].field == "arguments_json.role"
 
 
@@ -715,14 +715,14 @@ async def test_a_model_sets_and_removes_no_constraint_and_no_goal(
     """Else what a tool talked it into would bind it in each pack, or what binds it would be gone."""
     asked = {"window_id": new_id(), change: [{"section": section, "key": "ports", "text": "Open all ports."}]}
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool("task_state_update", asked)
+        await context.tools.execute("task_state_update", asked)
     assert refused.value.violations[0].field == f"arguments_json.{change}.0.section"
 
 
 async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
     """It may say all that PatchState takes of these sections, and take it back; a request happens once."""
-    context_id = (await context.append_messages(["Go on."]))[0].context_id
-    window_id = (await context.open_window(context_id, "gpt-5")).window_id
+    context_id = (await context.contexts.append(["Go on."]))[0].context_id
+    window_id = (await context.windows.open(context_id, "gpt-5")).window_id
     said = [
         {"section": "value", "key": "staging port", "value": "9001"},
         {"section": "question", "key": "who", "text": "Who owns it?"},
@@ -730,13 +730,13 @@ async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
     ]
     asked = {"window_id": window_id, "set": said, "request_id": new_id()}
     for _ in range(2):
-        assert await context.execute_tool("task_state_update", asked) == {"changed_count": 3}
+        assert await context.tools.execute("task_state_update", asked) == {"changed_count": 3}
     removed = {"window_id": window_id, "remove": [{"section": "question", "key": "who"}]}
-    assert await context.execute_tool("task_state_update", removed) == {"changed_count": 1}
-    state = [(one.section, one.key, one.text) for one in await context.get_state(window_id)]
+    assert await context.tools.execute("task_state_update", removed) == {"changed_count": 1}
+    state = [(one.section, one.key, one.text) for one in await context.windows.get_state(window_id)]
     assert state == [("value", "staging port", "staging port: 9001"), ("progress", "", "40 %")]
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool(
+        await context.tools.execute(
             "task_state_update", {"window_id": window_id, "set": [{"section": "value", "key": "a\nb"}]}
         )
     assert refused.value.violations[0].field == "arguments_json.set[0].key"
@@ -744,36 +744,38 @@ async def test_a_model_keeps_the_state_of_its_work(context: AsyncContextClient):
 
 async def test_arguments_are_checked_before_anything_is_done(context: AsyncContextClient):
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool("wm_list", {"page_size": "ten", "names": [1], "nobody": 1, "include_archived": 0})
+        await context.tools.execute("wm_list", {"page_size": "ten", "names": [1], "nobody": 1, "include_archived": 0})
     assert [one.field for one in refused.value.violations] == [
         f"arguments_json.{name}" for name in ("names.0", "include_archived", "page_size", "nobody")
     ]
     with pytest.raises(InvalidArgument) as refused:
-        await context.execute_tool("wm_upload", {"name": "a", "content_base64": "?"})
+        await context.tools.execute("wm_upload", {"name": "a", "content_base64": "?"})
     assert refused.value.violations[0].field == "arguments_json.content_base64"
     with pytest.raises(InvalidArgument, match="nothing to store: give the text as content") as refused:
-        await context.execute_tool("wm_upload", {"name": "a"})
+        await context.tools.execute("wm_upload", {"name": "a"})
     assert refused.value.violations[0].field == "arguments_json.content"
     with pytest.raises(ToolNotFound):
-        await context.execute_tool("", {})
+        await context.tools.execute("", {})
 
 
 async def test_an_upload_of_the_same_request_happens_once(context: AsyncContextClient):
     arguments = {"name": "a.txt", "content": "b", "entity_node_id": new_id(), "request_id": new_id()}
-    first = await context.execute_tool("wm_upload", arguments)
-    assert await context.execute_tool("wm_upload", arguments) == first
+    first = await context.tools.execute("wm_upload", arguments)
+    assert await context.tools.execute("wm_upload", arguments) == first
 
 
 async def test_tools_that_write_can_be_switched_off(context: AsyncContextClient):
     with pytest.raises(PermissionDenied, match="switched off"):
-        await context.execute_tool("wm_upload", {"name": "a"}, read_only=True)
+        await context.tools.execute("wm_upload", {"name": "a"}, read_only=True)
 
 
 async def test_tools_and_resources_are_values_of_the_client(context: AsyncContextClient):
     entity = new_id()
-    record = await context.upload_blob(b"b", name="a.txt", entity_node_id=entity)
-    assert [resource.uri async for resource in context.list_resources(entity)] == [f"wm://{record.working_memory_id}"]
-    tools = await context.list_tools(read_only=True)
+    record = await context.blobs.upload(b"b", name="a.txt", entity_node_id=entity)
+    assert [resource.uri async for resource in context.tools.list_resources(entity)] == [
+        f"wm://{record.working_memory_id}"
+    ]
+    tools = await context.tools.list(read_only=True)
     assert [tool.tool_name for tool in tools] == READING
     assert tools[0].input_schema["type"] == "object"
 
@@ -792,7 +794,7 @@ async def test_all_definitions_together_are_small(context: AsyncContextClient):
 
 
 async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(context: AsyncContextClient):
-    context_id = (await context.append_messages(["One."]))[0].context_id
+    context_id = (await context.contexts.append(["One."]))[0].context_id
     async with Client(remote_server(context)) as client:
         about = {"context_id": str(context_id), "query": "one"}
         wrong = await error(client, "context_recall", **about, roles=["nobody"])
@@ -805,7 +807,7 @@ async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(cont
 
 
 async def test_a_tool_answers_as_its_output_schema_says(context: AsyncContextClient):
-    context_id = (await context.append_messages(["One."]))[0].context_id
+    context_id = (await context.contexts.append(["One."]))[0].context_id
     async with Client(remote_server(context)) as client:
         (tool,) = (tool for tool in (await client.list_tools()).tools if tool.name == "context_read")
         result = await client.call_tool("context_read", {"context_id": str(context_id)})

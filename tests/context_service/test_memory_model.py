@@ -73,14 +73,14 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(target=records, name=names, content=contents)
     def upload(self, name: str, content: bytes) -> str:
-        record = self.client.upload_blob(content, name=name, entity_node_id=self.entity)
+        record = self.client.blobs.upload(content, name=name, entity_node_id=self.entity)
         assert (record.size_bytes, record.sha256) == (len(content), hashlib.sha256(content).hexdigest())
         self.entries[record.working_memory_id] = Entry(name, content, is_blob=True)
         return record.working_memory_id
 
     @rule(target=records, name=names, number=st.integers())
     def insert(self, name: str, number: int) -> str:
-        record = self.client.insert_wm_record("data/json", name, content=number, entity_node_id=self.entity)
+        record = self.client.records.insert("data/json", name, content=number, entity_node_id=self.entity)
         self.entries[record.working_memory_id] = Entry(name, str(number).encode(), is_blob=False)
         return record.working_memory_id
 
@@ -88,7 +88,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def upload_with_a_taken_id(self, record: str, content: bytes) -> None:
         if record in self.entries:
             with pytest.raises(RecordExists):
-                self.client.upload_blob(content, name="x", working_memory_id=record)
+                self.client.blobs.upload(content, name="x", working_memory_id=record)
 
     @rule(record=records, name=names, stale=st.booleans())
     def rename(self, record: str, name: str, stale: bool) -> None:
@@ -97,13 +97,13 @@ class MemoryMachine(RuleBasedStateMachine):
         error = self.error_of_a_write(record) or (VersionConflict if stale else None)
         if error:
             with pytest.raises(error):
-                self.client.update_wm_record(record, name=name, expected_version=version)
+                self.client.records.update(record, name=name, expected_version=version)
             return
         assert entry is not None
         entry.version += 1
         entry.name = name
         entry.log.append("updated")
-        assert self.client.update_wm_record(record, name=name, expected_version=version).version == entry.version
+        assert self.client.records.update(record, name=name, expected_version=version).version == entry.version
 
     @rule(record=records)
     def write_inline_content(self, record: str) -> None:
@@ -111,19 +111,19 @@ class MemoryMachine(RuleBasedStateMachine):
         error = self.error_of_a_write(record) or (RecordHasBlob if entry and entry.is_blob else None)
         if error:
             with pytest.raises(error):
-                self.client.update_wm_record(record, content=[1])
+                self.client.records.update(record, content=[1])
             return
         assert entry is not None
-        self.client.update_wm_record(record, content_json="[1]")
+        self.client.records.update(record, content_json="[1]")
         entry.content = b"[1]"
         entry.version += 1
         entry.log.append("updated")
 
     @rule(record=records)
     def archive(self, record: str) -> None:
-        if self.is_gone(record, lambda: self.client.delete_wm_record(record)):
+        if self.is_gone(record, lambda: self.client.records.delete(record)):
             return
-        self.client.delete_wm_record(record)
+        self.client.records.delete(record)
         entry = self.entries[record]
         if not entry.archived:
             entry.archived = True
@@ -132,9 +132,9 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(record=records)
     def restore(self, record: str) -> None:
-        if self.is_gone(record, lambda: self.client.restore_wm_record(record)):
+        if self.is_gone(record, lambda: self.client.records.restore(record)):
             return
-        self.client.restore_wm_record(record)
+        self.client.records.restore(record)
         entry = self.entries[record]
         if entry.archived:
             entry.archived = False
@@ -143,7 +143,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(record=records)
     def purge(self, record: str) -> None:
-        self.client.delete_wm_record(record, purge=True)  # again is harmless
+        self.client.records.delete(record, purge=True)  # again is harmless
         self.entries.pop(record, None)
 
     @rule(record=records, start=st.integers(0, 5 * MIB), length=st.integers(0, 2 * MIB))
@@ -159,7 +159,7 @@ class MemoryMachine(RuleBasedStateMachine):
         elif start and start >= len(entry.content):
             error = RangePastEnd
         try:
-            with self.client.get_blob(uuid.UUID(record), offset_bytes=start, length_bytes=length) as blob:
+            with self.client.blobs.get(uuid.UUID(record), offset_bytes=start, length_bytes=length) as blob:
                 back = b"".join(blob)
         except ContextKeepError as raised:
             assert type(raised) is error, raised
@@ -187,7 +187,7 @@ class MemoryMachine(RuleBasedStateMachine):
     @invariant()
     def lists_say_what_is_there(self) -> None:
         for include_archived in (False, True):
-            listed = self.client.fetch_wm_records_by_entity(
+            listed = self.client.records.list_by_entity(
                 self.entity, include_archived=include_archived, with_content=True, page_size=3
             )
             found = {record.working_memory_id: record for record in listed}
@@ -201,11 +201,11 @@ class MemoryMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         for one, entry in self.entries.items():
             if entry.is_blob:
-                with self.client.get_blob(uuid.UUID(one), include_archived=True) as blob:
+                with self.client.blobs.get(uuid.UUID(one), include_archived=True) as blob:
                     assert b"".join(blob) == entry.content
-            kinds = [action.kind for action in self.client.list_wm_record_actions(one)]
+            kinds = [action.kind for action in self.client.records.list_actions(one)]
             assert [kind for kind in kinds if kind != "moved"] == entry.log
-            self.client.delete_wm_record(one, purge=True)
+            self.client.records.delete(one, purge=True)
 
     def is_gone(self, record: str, call: Any) -> bool:
         """Expect that a purged record is said to be none; say whether it is purged."""

@@ -63,16 +63,18 @@ class Session:
     external_id: str
 
     async def say(self, content: str, role: Any = "user") -> str:
-        said = await self.graph.append_message(role=role, content=content, external_id=self.external_id, create=True)
+        said = await self.graph.graph.append_message(
+            role=role, content=content, external_id=self.external_id, create=True
+        )
         return said.node_id
 
     async def sync(self, **fields: Any) -> SyncedHistory:
         only = ExternalId(system="graph", id=self.external_id)
         named = {"get_or_create": only, "external_id": self.external_id, **fields}
-        return await self.context.sync_history(**named)
+        return await self.context.contexts.sync_history(**named)
 
     async def messages(self, context_id: str, **fields: Any) -> list[ChatMessage]:
-        return [one async for one in self.context.list_messages(context_id, **fields)]
+        return [one async for one in self.context.contexts.list_messages(context_id, **fields)]
 
     async def texts(self, context_id: str) -> list[str]:
         return [one.content for one in await self.messages(context_id)]
@@ -110,7 +112,7 @@ async def test_a_history_synced_twice_is_synced_once(session: Session):
     assert await session.texts(first.context_id) == ["Where is my file?", "In the drawer.", "Which one?"]
     roles = [one.role for one in await session.messages(first.context_id)]
     assert roles == ["user", "assistant", "user"]
-    hits = await session.context.search_context(first.context_id, "drawer")
+    hits = await session.context.contexts.search(first.context_id, "drawer")
     assert [one.text for one in hits] == ["In the drawer."]
 
 
@@ -118,7 +120,7 @@ async def test_what_was_said_in_the_graph_was_said_then(session: Session):
     node_id = await session.say("Hello")
     synced = await session.sync()
     (message,) = await session.messages(synced.context_id)
-    assert message.said_at == (await session.graph.get_node(node_id)).created_at
+    assert message.said_at == (await session.graph.graph.get_node(node_id)).created_at
     assert message.message_id.startswith(f"history:{node_id}:")
 
 
@@ -128,7 +130,7 @@ async def test_what_was_said_by_a_node_is_about_it(session: Session):
     synced = await session.sync()
     for node_id, texts in ((first, ["It is about a zebra."]), (second, ["Which zebra?"]), (str(uuid.uuid4()), [])):
         only = RecallFilter(entity_node_ids=[node_id])
-        found = await session.context.search_context(synced.context_id, "zebra", filter=only)
+        found = await session.context.contexts.search(synced.context_id, "zebra", filter=only)
         assert [one.text for one in found] == texts
 
 
@@ -136,14 +138,14 @@ async def test_of_a_changed_node_the_new_message_is_appended_and_the_old_one_ret
     await session.say("first")
     node_id = await session.say("It is on Monday.")
     synced = await session.sync()
-    data = (await session.graph.get_node(node_id)).data
-    await session.graph.update_node_data(node_id, {**data, "content": "It is on Friday."})
+    data = (await session.graph.graph.get_node(node_id)).data
+    await session.graph.graph.update_node_data(node_id, {**data, "content": "It is on Friday."})
     assert counts(await session.sync()) == (1, 1, 1)
     assert await session.texts(synced.context_id) == ["first", "It is on Friday."]
-    assert await session.context.search_context(synced.context_id, "monday") == []
+    assert await session.context.contexts.search(synced.context_id, "monday") == []
     assert counts(await session.sync()) == (0, 0, 2)
 
-    await session.graph.update_node_data(node_id, data)  # back again: a version of its own
+    await session.graph.graph.update_node_data(node_id, data)  # back again: a version of its own
     assert counts(await session.sync()) == (1, 1, 1)
     assert await session.texts(synced.context_id) == ["first", "It is on Monday."]
 
@@ -152,7 +154,7 @@ async def test_what_somebody_retracted_stays_so(session: Session):
     await session.say("a secret")
     synced = await session.sync()
     (message,) = await session.messages(synced.context_id)
-    await session.context.retract_messages(synced.context_id, [message.message_id])
+    await session.context.contexts.retract_messages(synced.context_id, [message.message_id])
     assert counts(await session.sync()) == (0, 0, 1)
     assert await session.texts(synced.context_id) == []
 
@@ -162,23 +164,23 @@ async def test_messages_of_others_stay_where_they_are(session: Session):
     node_id = await session.say("from the graph")
     synced = await session.sync()
     for message_id in (f"history:{node_id}:zz", f"history:{node_id}:1:2:3:4:5", "mine"):
-        await session.context.send_message(MessageInput(message_id, message_id=message_id), synced.context_id)
+        await session.context.contexts.send(MessageInput(message_id, message_id=message_id), synced.context_id)
     assert counts(await session.sync()) == (0, 0, 1)
     assert len(await session.texts(synced.context_id)) == 4
 
 
 async def test_a_node_gives_several_messages_and_fewer_when_it_changed(session: Session):
-    await session.context.register_mapping("lines", RULES)
-    root = await session.graph.create_node("Session", name="root", external_id=session.external_id)
-    node = await session.graph.create_node("Lines", data={"lines": ["a", "b", "c"]})
-    await session.graph.create_edge(root.id, node.id, "HAS")
+    await session.context.mappings.register("lines", RULES)
+    root = await session.graph.graph.create_node("Session", name="root", external_id=session.external_id)
+    node = await session.graph.graph.create_node("Lines", data={"lines": ["a", "b", "c"]})
+    await session.graph.graph.create_edge(root.id, node.id, "HAS")
     synced = await session.sync(mapping_name="lines")
     assert counts(synced) == (3, 0, 0)
-    await session.graph.update_node_data(node.id, {"lines": ["a"], "note": "fewer"})
+    await session.graph.graph.update_node_data(node.id, {"lines": ["a"], "note": "fewer"})
     assert counts(await session.sync(mapping_name="lines")) == (2, 3, 0)
     assert await session.texts(synced.context_id) == ["a", "fewer"]
 
-    await session.graph.update_node_data(node.id, {"lines": ["a"], "note": 1})  # the rule fails on it
+    await session.graph.graph.update_node_data(node.id, {"lines": ["a"], "note": 1})  # the rule fails on it
     failed = await session.sync(mapping_name="lines")
     assert (failed.nodes_failed, counts(failed)) == (1, (0, 0, 0))
     assert await session.texts(synced.context_id) == ["a", "fewer"]
@@ -226,13 +228,13 @@ NAMED = {
 async def test_what_a_context_does_not_take_is_left_out_and_told(session: Session, monkeypatch: pytest.MonkeyPatch):
     """The others go in, an older version stays, and once it can be taken, it is."""
     monkeypatch.setattr(syncing, "_TOLD_MAX", 2)
-    await session.context.register_mapping("named", NAMED)
-    root = await session.graph.create_node("Session", name="root", external_id=session.external_id)
+    await session.context.mappings.register("named", NAMED)
+    root = await session.graph.graph.create_node("Session", name="root", external_id=session.external_id)
     nodes = []
 
     async def said(content: str, **data: str) -> str:
-        node = await session.graph.create_node("Said", data={"said": content, "name": "Ada", **data})
-        await session.graph.create_edge(root.id, node.id, "HAS")
+        node = await session.graph.graph.create_node("Said", data={"said": content, "name": "Ada", **data})
+        await session.graph.graph.create_edge(root.id, node.id, "HAS")
         nodes.append(node.id)
         return node.id
 
@@ -251,24 +253,24 @@ async def test_what_a_context_does_not_take_is_left_out_and_told(session: Sessio
     assert "message.name" in synced.left_out[1].detail
     assert await session.texts(synced.context_id) == ["one", "five"]
 
-    data = (await session.graph.get_node(changing)).data
-    await session.graph.update_node_data(changing, {**data, "said": "one again", "record": "no id"})
+    data = (await session.graph.graph.get_node(changing)).data
+    await session.graph.graph.update_node_data(changing, {**data, "said": "one again", "record": "no id"})
     again = await session.sync(mapping_name="named")
     assert (counts(again), again.left_out_count) == ((0, 0, 1), 4)
     assert await session.texts(synced.context_id) == ["one", "five"]
 
-    await session.context.insert_wm_record("data/json", "plan", content={"a": 1}, working_memory_id=record)
-    await session.graph.update_node_data(changing, {**data, "said": "one again", "record": None})
+    await session.context.records.insert("data/json", "plan", content={"a": 1}, working_memory_id=record)
+    await session.graph.graph.update_node_data(changing, {**data, "said": "one again", "record": None})
     last = await session.sync(mapping_name="named")
     assert (counts(last), last.left_out_count) == ((2, 1, 1), 2)
     assert await session.texts(synced.context_id) == ["five", "one again", "two"]
 
 
 async def test_a_history_of_which_nothing_is_taken_begins_nothing(session: Session):
-    await session.context.register_mapping("named", NAMED)
-    root = await session.graph.create_node("Session", name="root", external_id=session.external_id)
-    node = await session.graph.create_node("Said", data={"said": "x", "name": "", "record": str(uuid.uuid4())})
-    await session.graph.create_edge(root.id, node.id, "HAS")
+    await session.context.mappings.register("named", NAMED)
+    root = await session.graph.graph.create_node("Session", name="root", external_id=session.external_id)
+    node = await session.graph.graph.create_node("Said", data={"said": "x", "name": "", "record": str(uuid.uuid4())})
+    await session.graph.graph.create_edge(root.id, node.id, "HAS")
     synced = await session.sync(mapping_name="named")
     assert (synced.context_id, synced.left_out_count) == ("", 1)
     with pytest.raises(LimitExceeded):
@@ -277,14 +279,14 @@ async def test_a_history_of_which_nothing_is_taken_begins_nothing(session: Sessi
 
 async def _said_somewhere(session: Session) -> str:
     external_id = f"other-{uuid.uuid4()}"
-    await session.graph.append_message(role="user", content="x", external_id=external_id, create=True)
+    await session.graph.graph.append_message(role="user", content="x", external_id=external_id, create=True)
     return external_id
 
 
 async def test_a_context_that_takes_nothing_is_refused_before_anything_is_read(session: Session, stack: Stack):
     await session.say("hello")
     context_id = (await session.sync()).context_id
-    await session.context.close_context(context_id)
+    await session.context.contexts.close(context_id)
     for named in ({"context_id": context_id, "get_or_create": None}, {}):
         with pytest.raises(ContextClosed):
             await session.sync(**named)
@@ -296,7 +298,7 @@ async def test_a_context_that_takes_nothing_is_refused_before_anything_is_read(s
     other, _ = stack.clients("other")
     async with other:
         with pytest.raises(ContextNotFound):
-            await other.sync_history(uuid.uuid4(), context_id=context_id)
+            await other.contexts.sync_history(uuid.uuid4(), context_id=context_id)
 
 
 async def test_the_graph_is_read_as_the_caller(session: Session, stack: Stack):
@@ -306,14 +308,14 @@ async def test_the_graph_is_read_as_the_caller(session: Session, stack: Stack):
     only = ExternalId(system="graph", id=session.external_id)
     async with other:
         with pytest.raises(NodeNotFound):
-            await other.sync_history(node_id, get_or_create=only)
-        assert [one async for one in other.get_contexts_by_external_id(only)] == []
+            await other.contexts.sync_history(node_id, get_or_create=only)
+        assert [one async for one in other.contexts.get_by_external_id(only)] == []
     with pytest.raises(MappingNotFound):
         await session.sync(mapping_name="nobodys")
 
 
 async def test_a_history_without_messages_begins_nothing(session: Session):
-    node = await session.graph.create_node("Session")
+    node = await session.graph.graph.create_node("Session")
     synced = await session.sync(external_id="", node_id=node.id)
     assert synced == SyncedHistory()
 
@@ -324,11 +326,13 @@ async def test_a_runtime_fills_the_context_of_a_user(session: Session, stack: St
     ada, _ = stack.clients("ada")
     async with runtime, ada:
         only = ExternalId(system="graph", id=session.external_id)
-        synced = await runtime.sync_history(external_id=session.external_id, get_or_create=only, subject_user_id="ada")
-        assert [one.content async for one in ada.list_messages(synced.context_id)] == ["for ada"]
-        key = await ada.issue_context_key(synced.context_id)
+        synced = await runtime.contexts.sync_history(
+            external_id=session.external_id, get_or_create=only, subject_user_id="ada"
+        )
+        assert [one.content async for one in ada.contexts.list_messages(synced.context_id)] == ["for ada"]
+        key = await ada.contexts.issue_key(synced.context_id)
         with pytest.raises(PermissionDenied):
-            await ada.sync_history(external_id=session.external_id, get_or_create=only, subject_user_id="bob")
+            await ada.contexts.sync_history(external_id=session.external_id, get_or_create=only, subject_user_id="bob")
     async with AsyncContextClient(stack.addresses.context, api_key=key.key) as bound:
         with pytest.raises(ContextKeepError):
-            await bound.sync_history(external_id=session.external_id, context_id=synced.context_id)
+            await bound.contexts.sync_history(external_id=session.external_id, context_id=synced.context_id)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import ParseError
 from google.protobuf.message import Message
 
-from contextkeep import AsyncContextClient, AsyncEntityClient, options_pb2
+from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError
 from tests.contract.calls import Call, add, message_of
 from tests.contract.methods import NotTaken, arguments, collected, content_of, parameters, unlike
@@ -113,12 +113,7 @@ def takes(call: Call) -> bool:
 
 def method_of(client: Any, rpc: Rpc) -> Any:
     """Return the one method of an RPC."""
-    descriptor = rpc.request.DESCRIPTOR.file.pool.FindServiceByName(rpc.service).methods_by_name[rpc.name]
-    noun, verb = descriptor.GetOptions().Extensions[options_pb2.client].split(".")
-    if not hasattr(client, noun):
-        flat = "_".join(re.findall(r"[A-Z]+(?=[A-Z][a-z]|$)|[A-Z][a-z]+", rpc.name)).lower()
-        return getattr(client, {"stream_chat_history": "chat_history"}.get(flat, flat))
-    return getattr(getattr(client, noun), verb)
+    return attrgetter(rpc.client)(client)
 
 
 @dataclass(kw_only=True)

@@ -97,19 +97,19 @@ async def test_a_dump_and_a_copy_of_the_blobs_bring_everything_back(
     administration.add_tenant("acme")
     key = administration.create(NewKey(tenant="acme", subject="agent", scopes=["read", "write"]))
     async with clients(urls.service, blobs, key) as (context, graph):
-        node = await graph.create_node("Session", name="s", data={"a": [1, None]})
-        uploaded = await context.upload_blob(CONTENT, name="file.bin", entity_node_id=node.id)
-        note = await context.insert_wm_record("data/json", "note", content={"b": "ü"}, entity_node_id=node.id)
+        node = await graph.graph.create_node("Session", name="s", data={"a": [1, None]})
+        uploaded = await context.blobs.upload(CONTENT, name="file.bin", entity_node_id=node.id)
+        note = await context.records.insert("data/json", "note", content={"b": "ü"}, entity_node_id=node.id)
         await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
         await asyncio.to_thread(shutil.copytree, blobs, copy)
 
     async with restored(postgres, dump) as again:
         async with clients(again[SERVICE_ROLE], copy, key) as (context, graph):
-            assert (await graph.get_node(node.id)).data == {"a": [1, None]}
-            await context.download_blob(uploaded.working_memory_id, tmp_path / "file.bin")
+            assert (await graph.graph.get_node(node.id)).data == {"a": [1, None]}
+            await context.blobs.download(uploaded.working_memory_id, tmp_path / "file.bin")
             assert (tmp_path / "file.bin").read_bytes() == CONTENT
-            assert await context.fetch_wm_record(note.working_memory_id) == note
-            after = await context.insert_wm_record("data/json", "after", content={}, entity_node_id=node.id)
+            assert await context.records.get(note.working_memory_id) == note
+            after = await context.records.insert("data/json", "after", content={}, entity_node_id=node.id)
         with psycopg.connect(again["postgres"]) as own:  # the key was known: it is not the default tenant's
             row = own.execute(
                 "SELECT t.name FROM context.wm_record r JOIN access.tenant t ON t.id = r.tenant_id WHERE r.id = %s",
@@ -127,14 +127,14 @@ async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
     key = administration.create(NewKey(tenant="default", subject="admin", scopes=["read", "write", "admin"]))
     adas_key = administration.create(NewKey(tenant="default", subject="ada", user_id="ada", scopes=["read", "write"]))
     async with clients(urls.service, blobs, adas_key) as (ada, adas_graph):
-        adas = await ada.upload_blob(b"only ada's " * 1000, name="ada.bin")
-        said = await ada.send_message("only Ada's")
-        node = await adas_graph.create_node("Session", name="only Ada's")
+        adas = await ada.blobs.upload(b"only ada's " * 1000, name="ada.bin")
+        said = await ada.contexts.send("only Ada's")
+        node = await adas_graph.graph.create_node("Session", name="only Ada's")
     async with clients(urls.service, blobs, key) as (context, _):
-        kept = await context.upload_blob(CONTENT, name="file.bin")
+        kept = await context.blobs.upload(CONTENT, name="file.bin")
         await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
         await asyncio.to_thread(shutil.copytree, blobs, copy)
-        later = await context.upload_blob(b"later " * 1000, name="later.bin")
+        later = await context.blobs.upload(b"later " * 1000, name="later.bin")
         erasure_id = await erased(context, "ada")
     register = await register_of(urls.service, blobs, [erasure_id])
     older, newer = tmp_path / "older", tmp_path / "newer"
@@ -149,22 +149,22 @@ async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
             "orphan": (),
         }
         async with clients(again[SERVICE_ROLE], blobs, key) as (context, _):
-            await context.download_blob(kept.working_memory_id, older / "file.bin")
+            await context.blobs.download(kept.working_memory_id, older / "file.bin")
             with pytest.raises(DataLoss):
-                await context.download_blob(adas.working_memory_id, older / "ada.bin")
-            hold = await context.put_hold("a lawsuit", subject="ada")
+                await context.blobs.download(adas.working_memory_id, older / "ada.bin")
+            hold = await context.holds.put("a lawsuit", subject="ada")
             held = await replayed(again[SERVICE_ROLE], blobs, register)
             assert (held.held, held.erased, held.nobody) == ([erasure_id], 0, 1)
-            await context.release_hold(hold.hold_id)
+            await context.holds.release(hold.hold_id)
         await erased_again(again[SERVICE_ROLE], blobs, register)
         async with clients(again[SERVICE_ROLE], blobs, key) as (context, graph):
-            assert not (await context.plan_erasure("ada")).counts
-            assert (await context.get_subject_erasure(erasure_id)).state == "finished"
+            assert not (await context.erasures.plan("ada")).counts
+            assert (await context.erasures.get(erasure_id)).state == "finished"
             with pytest.raises(ContextNotFound):
-                await context.get_context(said.context_id)
+                await context.contexts.get(said.context_id)
             with pytest.raises(NodeNotFound):
-                await graph.get_node(node.id)
-            await context.download_blob(kept.working_memory_id, older / "still.bin")
+                await graph.graph.get_node(node.id)
+            await context.blobs.download(kept.working_memory_id, older / "still.bin")
         with psycopg.connect(again["postgres"]) as own:
             assert own.execute("SELECT count(*) FROM access.api_key WHERE user_id = 'ada'").fetchone() == (0,)
 
@@ -175,9 +175,9 @@ async def test_either_of_both_may_be_older_and_who_was_erased_is_erased_again(
         "orphan": (),
     }
     async with clients(urls.service, copy, key) as (context, _):
-        await context.download_blob(kept.working_memory_id, newer / "file.bin")
+        await context.blobs.download(kept.working_memory_id, newer / "file.bin")
         with pytest.raises(DataLoss):
-            await context.download_blob(later.working_memory_id, newer / "later.bin")
+            await context.blobs.download(later.working_memory_id, newer / "later.bin")
     with psycopg.connect(urls.superuser) as connection:
         connection.execute("UPDATE context.blob SET due_at = now() WHERE state = 'deleting'")  # the grace is over
     await maintenance.sweep(settings_of(urls.service, copy))
@@ -221,11 +221,11 @@ async def replayed(database_url: str, blobs: Path, register: Path) -> Replayed:
 
 
 async def erased(context: AsyncContextClient, user_id: str) -> str:
-    erasure = await context.erase(user_id)
+    erasure = await context.erasures.erase(user_id)
     async with asyncio.timeout(60):
         while erasure.state != "finished":
             await asyncio.sleep(0.1)
-            erasure = await context.get_subject_erasure(erasure.erasure_id)
+            erasure = await context.erasures.get(erasure.erasure_id)
     return erasure.erasure_id
 
 
@@ -240,20 +240,20 @@ async def test_a_restore_into_a_younger_cluster_goes_on_with_contexts_windows_me
         connection.execute("SET synchronous_commit = off")
         connection.execute("DO $$ BEGIN FOR i IN 1..20000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$")
     async with clients(urls.service, blobs, key) as (context, graph):
-        put = await context.put_definition("customer", RULES)
-        await context.approve_definition("customer", put.version)
+        put = await context.definitions.put("customer", RULES)
+        await context.definitions.approve("customer", put.version)
         before, after, kept = [
-            (await graph.create_node("Customer", name=name, data={"text": f"{name} pays late"})).id
+            (await graph.graph.create_node("Customer", name=name, data={"text": f"{name} pays late"})).id
             for name in ("Before", "After", "Kept")
         ]
         late = {"After pays late", "Before pays late", "Kept pays late"}
         await compiled_until(context, late)
-        sent = await context.send_message("The lighthouse lamps are due in May")
-        window = await context.open_window(sent.context_id, "gpt-5", goal="answer")
-        packed = await context.pack(window.window_id)
-        await context.retain_memory("Ada prefers tea")
-        place = (await graph.list_changes("")).next_place
-        await graph.delete_node(before)  # no compile hears of it before the dump
+        sent = await context.contexts.send("The lighthouse lamps are due in May")
+        window = await context.windows.open(sent.context_id, "gpt-5", goal="answer")
+        packed = await context.windows.pack(window.window_id)
+        await context.memories.retain("Ada prefers tea")
+        place = (await graph.changes.list("")).next_place
+        await graph.graph.delete_node(before)  # no compile hears of it before the dump
         await run(postgres, "pg_dump", "--format=custom", f"--file={dump}", urls.admin)
 
     with in_memory(postgres.version) as younger:
@@ -262,24 +262,24 @@ async def test_a_restore_into_a_younger_cluster_goes_on_with_contexts_windows_me
                 row = own.execute("SELECT min(transaction_id) > pg_current_xact_id() FROM entity.change").fetchone()
             assert row == (True,)
             with pytest.raises(ChangesExpired):
-                await graph.list_changes(place)
+                await graph.changes.list(place)
             assert await found(context) == late
             await compiled_until(context, late - {"Before pays late"})
             await settled(graph)  # without `StartChanges`
             await compiled_until(context, late - {"Before pays late"})
-            await graph.update_node_data(kept, {"text": "Kept pays early"})
-            await graph.delete_node(after)
+            await graph.graph.update_node_data(kept, {"text": "Kept pays early"})
+            await graph.graph.delete_node(after)
             assert await compiled_until(context, {"Kept pays early"}) == 1  # what changed, and no more
 
-            assert (await context.pack(window.window_id)).messages_json == packed.messages_json
-            later = await context.send_message("And the foghorn in June", sent.context_id)
+            assert (await context.windows.pack(window.window_id)).messages_json == packed.messages_json
+            later = await context.contexts.send("And the foghorn in June", sent.context_id)
             assert later.seq == sent.seq + 1
-            assert "foghorn" in (await context.pack(window.window_id)).messages_json
-            recalled = await context.recall(sent.context_id, "When are the lighthouse lamps due?")
+            assert "foghorn" in (await context.windows.pack(window.window_id)).messages_json
+            recalled = await context.contexts.recall(sent.context_id, "When are the lighthouse lamps due?")
             assert "in May" in recalled.prompt_text
-            assert [one.memory.text for one in await context.recall_memories("tea")] == ["Ada prefers tea"]
-            await context.retain_memory("Ada prefers coffee")
-            assert len(await context.recall_memories("Ada prefers")) == 2
+            assert [one.memory.text for one in await context.memories.recall("tea")] == ["Ada prefers tea"]
+            await context.memories.retain("Ada prefers coffee")
+            assert len(await context.memories.recall("Ada prefers")) == 2
 
 
 async def compiled_until(context: AsyncContextClient, expected: set[str]) -> int:
@@ -287,7 +287,7 @@ async def compiled_until(context: AsyncContextClient, expected: set[str]) -> int
     nodes_read = 0
     async with asyncio.timeout(30):
         while True:
-            nodes_read += [one async for one in context.compile_pages()][-1].nodes_read
+            nodes_read += [one async for one in context.compiled_pages.compile()][-1].nodes_read
             if await found(context) == expected:
                 return nodes_read
             await asyncio.sleep(0.05)
@@ -298,12 +298,12 @@ async def settled(graph: AsyncEntityClient) -> None:
     async with asyncio.timeout(30):
         while True:
             with suppress(ChangesNotStarted):
-                await graph.list_changes("")
+                await graph.changes.list("")
                 return
             await asyncio.sleep(0.05)
 
 
 async def found(context: AsyncContextClient) -> set[str]:
     """Return what compiled pages say of how customers pay."""
-    answer = await context.query_context("who pays early or late?", provider_ids=["brain"])
+    answer = await context.query.ask("who pays early or late?", provider_ids=["brain"])
     return {one.snippet for one in answer.hits}

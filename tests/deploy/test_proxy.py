@@ -103,13 +103,15 @@ async def test_calls_and_streams_go_through_the_proxy(proxy: Proxy):
     ):
         session = NodeInput("Session")
         turns = [NodeInput("Turn", data={"user_input": str(number)}) for number in range(50)]
-        await graph.write_graph([session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
-        assert len([node async for node in graph.traverse(session.id)]) == 50
-        assert len(await context.get_chat_history(session.id)) == 50
-        record = await context.upload_blob(b"x" * (3 * MIB), name="large")
-        async with await context.get_blob(record) as reader:
+        await graph.graph.write([session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        assert len([node async for node in graph.graph.traverse(session.id)]) == 50
+        assert len(await context.history.get(session.id)) == 50
+        record = await context.blobs.upload(b"x" * (3 * MIB), name="large")
+        async with await context.blobs.get(record) as reader:
             assert sum([len(chunk) async for chunk in reader]) == 3 * MIB
-        nodes = await asyncio.gather(*(graph.get_node(session.id) for _ in range(250)))  # over several connections
+        nodes = await asyncio.gather(
+            *(graph.graph.get_node(session.id) for _ in range(250))
+        )  # over several connections
         assert {node.id for node in nodes} == {session.id}
 
 
@@ -124,14 +126,14 @@ async def test_a_flood_of_resets_on_the_proxy_costs_no_other_caller_a_call(proxy
         AsyncEntityClient(services.entity, api_key=KEY, retries=0) as direct,
         AsyncEntityClient(proxy.entity, api_key=KEY, root_certificates=proxy.root, retries=0) as through,
     ):
-        node = await direct.create_node("Node")
-        await through.get_node(node.id)
+        node = await direct.graph.create_node("Node")
+        await through.graph.get_node(node.id)
         floods = [asyncio.create_task(asyncio.to_thread(flood)) for _ in range(3)]
 
         async def calls(other: AsyncEntityClient) -> int:
             served = 0
             while not (served and all(flooding.done() for flooding in floods)):
-                await other.get_node(node.id, timeout_s=60)
+                await other.graph.get_node(node.id, timeout_s=60)
                 served += 1
             return served
 
@@ -146,10 +148,10 @@ async def test_an_address_has_so_many_calls(services: Addresses, tmp_path: Path)
         AsyncEntityClient(proxy.entity, api_key=KEY, root_certificates=proxy.root, retries=0) as graph,
     ):
         for _ in range(5):
-            await graph.create_node("Node")
+            await graph.graph.create_node("Node")
         with pytest.raises(Unavailable, match="429"):
             for _ in range(2):
-                await graph.create_node("Node")
+                await graph.graph.create_node("Node")
 
 
 async def test_an_address_has_so_many_connections(proxy: Proxy):

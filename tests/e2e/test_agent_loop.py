@@ -125,7 +125,7 @@ async def test_what_was_billed_is_said(ask: Ask, endpoint: Endpoint, shared_serv
     _, last = await ask("Is it?")
     window_id = last.split()[1].rstrip(":")
     async with AsyncContextClient(shared_services.context, api_key=key) as context:
-        usage = (await context.window_stats(window_id)).usage
+        usage = (await context.windows.stats(window_id)).usage
     assert (usage.call_count, usage.input_tokens, usage.output_tokens) == (1, 100, 5)
 
 

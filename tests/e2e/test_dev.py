@@ -190,10 +190,10 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Seen]
 
         process = run.start_until_ready()
         with run.client() as graph:
-            node_id = graph.create_node("Session", name="kept").id
+            node_id = graph.graph.create_node("Session", name="kept").id
         with run.client(keys=run.folder / "of another account") as graph:
             try:
-                graph.create_node("Session")
+                graph.graph.create_node("Session")
             except ContextKeepError as refused:
                 seen.keyless = type(refused)
         seen.keys.append(key_in(run))
@@ -246,7 +246,7 @@ def test_a_kill_of_the_supervisor_leaves_no_process_behind_and_the_data_survives
 
 def name_of(run: Run, node_id: str, key: str | None = None) -> str:
     with EntityClient(run.entity_address, api_key=key) if key else run.client() as graph:
-        return graph.get_node(node_id).name
+        return graph.graph.get_node(node_id).name
 
 
 def key_in(run: Run) -> str:

@@ -53,11 +53,11 @@ class Load:
         """Return what was acknowledged and does not read back."""
         missing: list[str] = []
         for start in range(0, len(self.nodes), 100):
-            missing += (await self.entity.batch_get_nodes(self.nodes[start : start + 100])).missing_ids
+            missing += (await self.entity.graph.get_nodes(self.nodes[start : start + 100])).missing_ids
         ids = list(self.records)
         for start in range(0, len(ids), 50):
             batch = ids[start : start + 50]
-            found = await asyncio.gather(*(self.context.fetch_wm_record(one) for one in batch), return_exceptions=True)
+            found = await asyncio.gather(*(self.context.records.get(one) for one in batch), return_exceptions=True)
             missing += [
                 one
                 for one, record in zip(batch, found, strict=True)
@@ -69,9 +69,9 @@ class Load:
         started, error, name = time.monotonic(), None, str(new_id())
         try:
             if len(self.calls) % 2:
-                self.nodes.append((await self.entity.create_node("Load", name=name)).id)
+                self.nodes.append((await self.entity.graph.create_node("Load", name=name)).id)
             else:
-                record = await self.context.insert_wm_record("data/json", name, content={"text": name})
+                record = await self.context.records.insert("data/json", name, content={"text": name})
                 self.records[record.working_memory_id] = name
         except ContextKeepError as raised:
             error = raised

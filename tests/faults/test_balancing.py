@@ -39,12 +39,12 @@ async def test_calls_are_spread_over_the_addresses_of_a_name_and_go_on_with_thos
         shares: Counter[int] = Counter()
         async with asyncio.timeout(30):  # the second connection takes a moment
             while len(shares) < 2 or min(shares.values()) <= 10:
-                await client.write_graph([NodeInput("Session")])
+                await client.graph.write([NodeInput("Session")])
                 shares = Counter({number: writes(tmp_path / f"{number}.log") for number in range(2)})
 
         replicas[0].send(signal.SIGTERM)
         for _ in range(20):
-            await client.write_graph([NodeInput("Session")])
+            await client.graph.write([NodeInput("Session")])
         assert await replicas[0].ended(timeout_s=30) == 0
 
 

@@ -108,7 +108,7 @@ def timed(shared: Timed) -> Timed:
 
 
 async def now_of_postgres(timed: Timed) -> datetime:
-    return (await timed.entity.create_node("Now")).created_at
+    return (await timed.entity.graph.create_node("Now")).created_at
 
 
 async def test_the_clocks_of_these_tests_do_move(timed: Timed):
@@ -144,14 +144,14 @@ async def test_jumping_clocks_fail_no_call_and_lose_nothing(timed: Timed):
 async def test_a_deadline_does_not_follow_the_clock(timed: Timed):
     """A history of many pages is under way while the clocks jump: neither is its time up, nor has it no end."""
     session = NodeInput("Session")
-    await timed.entity.write_graph([session])
+    await timed.entity.graph.write([session])
     for _ in range(4):
         turns = [NodeInput("Turn", data={"user_input": "x" * 3000}) for _ in range(500)]
-        await timed.entity.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        await timed.entity.graph.write(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
 
     for offset_s in (-2 * HOUR_S, 2 * HOUR_S):
         timed.set(0)
-        reading = asyncio.create_task(timed.context.chat_history(session.id, timeout_s=60))
+        reading = asyncio.create_task(timed.context.history.stream(session.id, timeout_s=60))
         await asyncio.sleep(0.02)
         timed.set(offset_s)
         assert len(await reading) == 2000
@@ -161,17 +161,17 @@ async def test_pages_go_on_where_they_were_though_rows_come_with_earlier_times(t
     entity_node_id = new_id()
     before = [
         (
-            await timed.context.insert_wm_record("data/json", f"before {n}", entity_node_id=entity_node_id)
+            await timed.context.records.insert("data/json", f"before {n}", entity_node_id=entity_node_id)
         ).working_memory_id
         for n in range(20)
     ]
     seen = []
-    async for record in timed.context.fetch_wm_records_by_entity(entity_node_id, page_size=5):
+    async for record in timed.context.records.list_by_entity(entity_node_id, page_size=5):
         seen.append(record.working_memory_id)
         if len(seen) == 7:
             timed.set(-HOUR_S)
             for n in range(5):
-                await timed.context.insert_wm_record("data/json", f"behind {n}", entity_node_id=entity_node_id)
+                await timed.context.records.insert("data/json", f"behind {n}", entity_node_id=entity_node_id)
 
     assert [one for one in seen if one in before] == list(reversed(before))
     assert len(seen) == len(set(seen))
@@ -179,20 +179,20 @@ async def test_pages_go_on_where_they_were_though_rows_come_with_earlier_times(t
 
 async def test_a_walk_keeps_its_order_and_meets_each_node_once(timed: Timed):
     session = NodeInput("Session")
-    await timed.entity.write_graph([session])
+    await timed.entity.graph.write([session])
     written = []
     for offset_s in (0, -HOUR_S, -180, 60):
         timed.set(offset_s)
         for _ in range(5):
-            turn = await timed.entity.create_node("Turn")
-            await timed.entity.create_edge(session.id, turn.id, "Contains")
+            turn = await timed.entity.graph.create_node("Turn")
+            await timed.entity.graph.create_edge(session.id, turn.id, "Contains")
             written.append(turn)
 
-    whole = [reached.node async for reached in timed.entity.traverse(session.id)]
+    whole = [reached.node async for reached in timed.entity.graph.traverse(session.id)]
     paged: list[str] = []
     token = ""
     for _ in itertools.count():
-        async for page in timed.entity.traverse_pages(session.id, limit=3, page_token=token):
+        async for page in timed.entity.graph.traverse_pages(session.id, limit=3, page_token=token):
             paged += [reached.node.id for reached in page.nodes]
             token = page.next_page_token
         if not token:
@@ -204,12 +204,12 @@ async def test_a_walk_keeps_its_order_and_meets_each_node_once(timed: Timed):
 
 
 async def test_a_change_is_never_dated_before_the_one_before(timed: Timed):
-    node = await timed.entity.create_node("Turn")
-    record = await timed.context.insert_wm_record("data/json", "changed")
+    node = await timed.entity.graph.create_node("Turn")
+    record = await timed.context.records.insert("data/json", "changed")
     timed.set(-HOUR_S)
 
-    changed_node = await timed.entity.update_node_data(node.id, {"a": 1})
-    changed_record = await timed.context.update_wm_record(record.working_memory_id, name="changed again")
+    changed_node = await timed.entity.graph.update_node_data(node.id, {"a": 1})
+    changed_record = await timed.context.records.update(record.working_memory_id, name="changed again")
 
     assert changed_node.modified_at >= node.modified_at
     assert changed_record.updated_at >= record.updated_at
@@ -217,26 +217,26 @@ async def test_a_change_is_never_dated_before_the_one_before(timed: Timed):
 
 async def test_a_repeated_request_answers_as_the_first_time(timed: Timed):
     request_id = new_id()
-    first = await timed.entity.create_node("Once", request_id=request_id)
+    first = await timed.entity.graph.create_node("Once", request_id=request_id)
     for offset_s in (-2 * HOUR_S, 2 * HOUR_S):
         timed.set(offset_s)
-        assert await timed.entity.create_node("Once", request_id=request_id) == first
+        assert await timed.entity.graph.create_node("Once", request_id=request_id) == first
         with pytest.raises(RequestIdReused):
-            await timed.entity.create_node("Twice", request_id=request_id)
+            await timed.entity.graph.create_node("Twice", request_id=request_id)
 
 
 async def test_a_mapping_reaches_the_other_replica_whatever_the_clock_says(timed: Timed):
     session, turn = NodeInput("Session"), NodeInput("Turn", data={"text": "hello"})
-    await timed.entity.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    await timed.entity.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
     rules = {"messages": [{"role": "'user'", "content": "entity.data.text"}]}
-    await timed.context.register_mapping("timed", rules, app_id="clock")
+    await timed.context.mappings.register("timed", rules, app_id="clock")
     for offset_s, text in ((-HOUR_S, "'a'"), (HOUR_S, "'b'"), (0, "'c'")):
         timed.set(offset_s)
         rules = {"messages": [{"role": "'user'", "content": text}]}
-        await timed.context.register_mapping("timed", rules, app_id="clock", replace=True)
+        await timed.context.mappings.register("timed", rules, app_id="clock", replace=True)
         async with asyncio.timeout(30):
             while True:
-                history = await timed.other_context.get_chat_history(session.id, mapping_name="timed", app_id="clock")
+                history = await timed.other_context.history.get(session.id, mapping_name="timed", app_id="clock")
                 if [message.content for message in history] == [text.strip("'")]:
                     break
                 await asyncio.sleep(0.05)
@@ -260,7 +260,7 @@ async def test_an_upload_during_which_the_clocks_are_set_is_whole_or_not_there(t
 
     record_id = new_id()
     try:
-        await timed.context.upload_blob(pieces(), name="timed", working_memory_id=record_id)
+        await timed.context.blobs.upload(pieces(), name="timed", working_memory_id=record_id)
     except (Aborted, Unavailable):
         stored = False
     else:
@@ -270,12 +270,12 @@ async def test_an_upload_during_which_the_clocks_are_set_is_whole_or_not_there(t
     assert stored or offset_s > 0
     await timed.sweep()
     if stored:
-        assert await timed.context.get_content(record_id) == noise(MIB) * 3
+        assert await timed.context.blobs.get_content(record_id) == noise(MIB) * 3
 
 
 async def test_what_is_live_outlives_any_clock(timed: Timed):
-    record = await timed.context.upload_blob(noise(MIB), name="live")
+    record = await timed.context.blobs.upload(noise(MIB), name="live")
     for offset_s in (400 * 24 * HOUR_S, -400 * 24 * HOUR_S, 0):
         timed.set(offset_s)
         await timed.sweep()
-        assert await timed.context.get_content(record.working_memory_id) == noise(MIB)
+        assert await timed.context.blobs.get_content(record.working_memory_id) == noise(MIB)

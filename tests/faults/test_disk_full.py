@@ -65,16 +65,16 @@ async def client(settings: Settings) -> AsyncIterator[AsyncContextClient]:
 
 
 async def read(client: AsyncContextClient, working_memory_id: str) -> bytes:
-    return await client.get_content(working_memory_id)
+    return await client.blobs.get_content(working_memory_id)
 
 
 async def test_an_upload_that_does_not_fit_leaves_nothing_and_the_next_one_works(
     client: AsyncContextClient, disk: Disk, settings: Settings, database: Database
 ):
-    kept = await client.upload_blob(noise(2 * MIB), name="kept")
+    kept = await client.blobs.upload(noise(2 * MIB), name="kept")
 
     with pytest.raises(StorageFull) as caught:
-        await client.upload_blob(noise(20 * MIB), name="too much")
+        await client.blobs.upload(noise(20 * MIB), name="too much")
 
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert (len(files(settings)), await records(database)) == (1, 1)
@@ -82,9 +82,9 @@ async def test_an_upload_that_does_not_fit_leaves_nothing_and_the_next_one_works
     assert [row.state for row in await blobs(database)] == ["live"]
     assert await read(client, kept.working_memory_id) == noise(2 * MIB)
 
-    await client.upload_blob(noise(3 * MIB)[: 2 * MIB + 1], name="fits")
+    await client.blobs.upload(noise(3 * MIB)[: 2 * MIB + 1], name="fits")
     disk.resize(64 * MIB)
-    await client.upload_blob(noise(20 * MIB), name="fits now")
+    await client.blobs.upload(noise(20 * MIB), name="fits now")
 
 
 async def test_of_uploads_that_compete_for_the_last_room_each_is_whole_or_not_there(
@@ -93,7 +93,7 @@ async def test_of_uploads_that_compete_for_the_last_room_each_is_whole_or_not_th
     contents = [bytes([number]) + noise(MIB) for number in range(16)]
 
     done = await asyncio.gather(
-        *(client.upload_blob(content, name="competing") for content in contents), return_exceptions=True
+        *(client.blobs.upload(content, name="competing") for content in contents), return_exceptions=True
     )
 
     stored = [(one, content) for one, content in zip(done, contents, strict=True) if not isinstance(one, Exception)]
@@ -113,18 +113,18 @@ async def test_a_disk_without_a_file_left_is_full_too(client: AsyncContextClient
             break
 
     with pytest.raises(StorageFull):
-        await client.upload_blob(b"small", name="small")
+        await client.blobs.upload(b"small", name="small")
 
     for path in disk.path.glob("file*"):
         path.unlink()
-    await client.upload_blob(b"small", name="small")
+    await client.blobs.upload(b"small", name="small")
     assert await records(database) == 1
 
 
 async def test_a_full_disk_does_not_keep_the_sweeper_from_making_room(
     client: AsyncContextClient, disk: Disk, settings: Settings, database: Database
 ):
-    await client.upload_blob(noise(4 * MIB), name="to go")
+    await client.blobs.upload(noise(4 * MIB), name="to go")
     tenant = database.tenant(DEFAULT_TENANT_ID)
     await tenant.query("DELETE FROM context.wm_record")
     await tenant.query("UPDATE context.blob SET state = 'deleting', due_at = now()")
@@ -132,7 +132,7 @@ async def test_a_full_disk_does_not_keep_the_sweeper_from_making_room(
 
     assert await maintenance.sweep(settings) == Swept(blobs_removed=1)
 
-    await client.upload_blob(noise(3 * MIB), name="room again")
+    await client.blobs.upload(noise(3 * MIB), name="room again")
 
 
 async def test_a_limit_on_the_size_of_files_is_a_full_disk(urls: Urls, tmp_path: Path, database: Database):
@@ -149,13 +149,13 @@ async def test_a_limit_on_the_size_of_files_is_a_full_disk(urls: Urls, tmp_path:
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (2 * MIB, resource.RLIM_INFINITY))
         async with AsyncContextClient(service.address, retries=0) as client:
             with pytest.raises(StorageFull):
-                await client.upload_blob(noise(3 * MIB), name="too much")
+                await client.blobs.upload(noise(3 * MIB), name="too much")
             assert [path for path in folder.rglob("*") if path.is_file()] == []
-            await client.upload_blob(noise(2 * MIB), name="fits")
+            await client.blobs.upload(noise(2 * MIB), name="fits")
             resource.prlimit(
                 service.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
             )
-            await client.upload_blob(noise(3 * MIB), name="fits now")
+            await client.blobs.upload(noise(3 * MIB), name="fits now")
     finally:
         await service.kill()
     assert await records(database) == 2
@@ -179,7 +179,7 @@ async def write_until_it_fails(world: World) -> tuple[list[list[NodeInput]], lis
     for _ in range(2000):
         nodes = batch()
         try:
-            await world.entity.write_graph(nodes, timeout_s=60)
+            await world.entity.graph.write(nodes, timeout_s=60)
         except ContextKeepError as error:
             return written, nodes, error
         written.append(nodes)
@@ -187,7 +187,7 @@ async def write_until_it_fails(world: World) -> tuple[list[list[NodeInput]], lis
 
 
 async def missing(world: World, nodes: list[NodeInput]) -> int:
-    return len((await world.entity.batch_get_nodes([node.id for node in nodes])).missing_ids)
+    return len((await world.entity.graph.get_nodes([node.id for node in nodes])).missing_ids)
 
 
 @contextmanager
@@ -218,13 +218,13 @@ async def test_a_postgres_without_room_for_its_tables_is_exhausted_and_still_ans
         assert sum([await missing(world, nodes) for nodes in written]) == 0
         while True:  # a record may still find room in a page that is there
             try:
-                await world.context.insert_wm_record("data/json", "full", content={"text": "x" * 4000})
+                await world.context.records.insert("data/json", "full", content={"text": "x" * 4000})
             except StorageFull:
                 break
 
         disk.resize(64 * MIB)
-        await world.entity.write_graph(failed)
-        await world.context.upload_blob(b"room again", name="room again")
+        await world.entity.graph.write(failed)
+        await world.context.blobs.upload(b"room again", name="room again")
         assert await missing(world, failed) == 0
 
 
@@ -253,7 +253,7 @@ async def test_a_postgres_without_room_for_its_log_stops_and_loses_nothing(world
         assert len(written) > 1
         assert sum([await missing(world, nodes) for nodes in written]) == 0
         assert await missing(world, failed) in (0, len(failed))
-        await world.entity.write_graph(batch())
+        await world.entity.graph.write(batch())
 
         await world.postgres.stop(FAST)
         log.unlink()

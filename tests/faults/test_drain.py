@@ -100,7 +100,7 @@ async def replicas(shared: Replicas) -> Replicas:
 
 async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
     session = NodeInput("Session")
-    await replicas.entity.write_graph([session])
+    await replicas.entity.graph.write([session])
 
     async with load.running(replicas.entity, replicas.context) as written:
         for first, second in zip(replicas.entities, replicas.contexts, strict=True):
@@ -109,7 +109,7 @@ async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
             second.send(signal.SIGTERM)
             assert await first.ended(timeout_s=DRAIN_S) == 0
             assert await second.ended(timeout_s=DRAIN_S) == 0
-            assert len(await replicas.context.get_chat_history(session.id)) == 0
+            assert len(await replicas.context.history.get(session.id)) == 0
             await asyncio.gather(first.start(), second.start())
 
     assert [str(call.error) for call in written.failures] == []
@@ -119,7 +119,7 @@ async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
 async def test_a_rolling_restart_fails_no_call_of_a_plain_client(replicas: Replicas):
     """Of callers that retry UNAVAILABLE and nothing else, as gRPC's own retries do."""
     node = NodeInput("Node")
-    await replicas.entity.write_graph([node])
+    await replicas.entity.graph.write([node])
     restarted = asyncio.Event()
     targets = ",".join(service.address for service in replicas.entities)
     calls = asyncio.create_task(plain_calls(f"ipv4:{targets}", node.id, restarted))
@@ -206,9 +206,9 @@ async def test_what_is_under_way_finishes(replicas: Replicas):
     context, entity = replicas.contexts[0], replicas.entities[0]
     session = NodeInput("Session")
     async with AsyncContextClient(context.address) as client, AsyncEntityClient(entity.address) as graph:
-        await graph.write_graph([session])
+        await graph.graph.write([session])
         turns = [NodeInput("Turn", data={"user_input": "x" * 5000}) for _ in range(600)]
-        await graph.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        await graph.graph.write(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
         upload_goes, walk_goes, stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -220,13 +220,13 @@ async def test_what_is_under_way_finishes(replicas: Replicas):
 
         async def walk() -> int:
             count = 0
-            async for _ in graph.traverse(session.id):
+            async for _ in graph.graph.traverse(session.id):
                 count += 1
                 walk_goes.set()
                 await stopping.wait()
             return count
 
-        uploading = asyncio.create_task(client.upload_blob(pieces(), name="under way"))
+        uploading = asyncio.create_task(client.blobs.upload(pieces(), name="under way"))
         walking = asyncio.create_task(walk())
         await asyncio.wait_for(asyncio.gather(upload_goes.wait(), walk_goes.wait()), 30)
         for service in (context, entity):
@@ -239,7 +239,7 @@ async def test_what_is_under_way_finishes(replicas: Replicas):
         for service in (context, entity):
             assert await service.ended(timeout_s=DRAIN_S / 2) == 0  # as soon as they are done
     assert record.size_bytes == 10 * MIB
-    async with AsyncContextClient(replicas.contexts[1].address) as other, await other.get_blob(record) as reader:
+    async with AsyncContextClient(replicas.contexts[1].address) as other, await other.blobs.get(record) as reader:
         assert b"".join([chunk async for chunk in reader]) == noise(MIB) * 10
 
 
@@ -255,7 +255,7 @@ async def test_what_takes_longer_than_the_drain_is_unavailable_and_leaves_nothin
             await asyncio.sleep(0.1)
 
     async with AsyncContextClient(context.address, retries=0) as client:
-        uploading = asyncio.create_task(client.upload_blob(endless(), name="endless", working_memory_id=record_id))
+        uploading = asyncio.create_task(client.blobs.upload(endless(), name="endless", working_memory_id=record_id))
         await asyncio.wait_for(under_way.wait(), 30)
         context.send(signal.SIGTERM)
 
@@ -264,14 +264,14 @@ async def test_what_takes_longer_than_the_drain_is_unavailable_and_leaves_nothin
         assert await context.ended(timeout_s=DRAIN_S) == 0
     async with AsyncContextClient(replicas.contexts[0].address) as other:
         with pytest.raises(RecordNotFound):
-            await other.fetch_wm_record(record_id)
+            await other.records.get(record_id)
 
 
 async def test_a_reader_that_stands_still_does_not_keep_a_process_alive(replicas: Replicas):
     context = replicas.contexts[1]
     async with AsyncContextClient(context.address) as client:
-        record = await client.upload_blob(noise(20 * MIB), name="large")
-        async with await client.get_blob(record) as reader:
+        record = await client.blobs.upload(noise(20 * MIB), name="large")
+        async with await client.blobs.get(record) as reader:
             await anext(aiter(reader))
             context.send(signal.SIGTERM)
             assert await context.ended(timeout_s=DRAIN_S) == 0
@@ -289,13 +289,13 @@ async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
         yield noise(MIB)
 
     async with AsyncContextClient(context.address, retries=0) as client:
-        uploading = asyncio.create_task(client.upload_blob(slow(), name="slow"))
+        uploading = asyncio.create_task(client.blobs.upload(slow(), name="slow"))
         await asyncio.wait_for(under_way.wait(), 30)
         context.send(signal.SIGTERM)
         async with asyncio.timeout(DRAIN_S / 2):
             with pytest.raises(Unavailable):
                 while True:  # until the signal has arrived
-                    await client.insert_wm_record("data/json", "new")
+                    await client.records.insert("data/json", "new")
         assert not uploading.done()
         told.set()
         assert (await uploading).size_bytes == 2 * MIB

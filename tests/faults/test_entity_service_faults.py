@@ -52,13 +52,11 @@ class Split:
                 await asyncio.sleep(0.05)
 
     async def history(self, *, timeout_s: float = WAIT_MAX_S) -> list[str]:
-        return [
-            message.content for message in await self.context.get_chat_history(self.session_id, timeout_s=timeout_s)
-        ]
+        return [message.content for message in await self.context.history.get(self.session_id, timeout_s=timeout_s)]
 
     async def fails_in_time(self) -> None:
         """Ask for the history in both ways."""
-        for ask in (self.context.get_chat_history, self.context.chat_history):
+        for ask in (self.context.history.get, self.context.history.stream):
             error = await unavailable_in_time(lambda timeout_s, ask=ask: ask(self.session_id, timeout_s=timeout_s))
             assert error.metadata["dependency"] == "entity-service"
             assert "the Entity Service does not answer" in error.message
@@ -84,9 +82,9 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
         )
         address = f"127.0.0.1:{await stack.enter_async_context(context_service.app.running(settings))}"
         entity = await stack.enter_async_context(AsyncEntityClient(process.address))
-        session = await entity.create_node("Session")
-        turn = await entity.create_node("Turn", data={"user_input": "hello"})
-        await entity.create_edge(session.id, turn.id, "Contains")
+        session = await entity.graph.create_node("Session")
+        turn = await entity.graph.create_node("Turn", data={"user_input": "hello"})
+        await entity.graph.create_edge(session.id, turn.id, "Contains")
         made = Split(
             context=await stack.enter_async_context(AsyncContextClient(address, retries=0)),
             context_address=address,
@@ -112,7 +110,7 @@ async def test_a_killed_entity_service_is_named_and_its_return_is_noticed(split:
     await split.fails_in_time()
     await split.until_health(NOT_SERVING)
     assert await split.health("WorkingMemory") == SERVING
-    await split.context.insert_wm_record("data/json", "meanwhile", content={})
+    await split.context.records.insert("data/json", "meanwhile", content={})
 
     await asyncio.sleep(1)  # long enough for the attempts to connect to become rare
     await split.entity_process.start()
@@ -138,7 +136,7 @@ async def test_a_slow_entity_service_slows_only_the_history_down(split: Split):
     assert await split.history() == ["hello"]
     split.network.delay_s = 20
     await split.fails_in_time()
-    await split.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=10)
+    await split.context.records.insert("data/json", "meanwhile", content={}, timeout_s=10)
     await split.until_health(NOT_SERVING)
 
     split.network.break_off()  # and with it what waits there
@@ -150,14 +148,14 @@ async def test_a_slow_entity_service_slows_only_the_history_down(split: Split):
 async def test_an_entity_service_that_vanishes_in_the_middle_of_a_walk_is_named(split: Split):
     """No FIN, no RST; part of the history is on its way already."""
     session = NodeInput("Session")
-    await split.entity.write_graph([session])
+    await split.entity.graph.write([session])
     for _ in range(8):  # 16 MB: more than fits into the sockets and windows in between
         turns = [NodeInput("Turn", data={"user_input": "x" * 20_000}) for _ in range(100)]
-        await split.entity.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        await split.entity.graph.write(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
     split.network.delay_s = 0.02
 
     async def read(timeout_s: float) -> None:
-        reading = asyncio.create_task(split.context.chat_history(session.id, timeout_s=timeout_s))
+        reading = asyncio.create_task(split.context.history.stream(session.id, timeout_s=timeout_s))
         await asyncio.sleep(0.4)
         split.network.fall_silent()
         try:

@@ -30,10 +30,10 @@ async def filled(context: str, entity: str, key: str, *, times: int) -> None:
         context_id = None
         for _ in range(times):
             said = [f"message {n} of {times}" for n in range(500)]
-            context_id = (await own.append_messages(said, context_id))[0].context_id
-            await graph.write_graph([NodeInput("Turn", data={"n": n}) for n in range(200)])
-            files = (own.upload_blob(f"file {n} of {key}".encode(), name="file") for n in range(8))
-            await asyncio.gather(*files, *(own.retain_memory(f"It is fact {n} of {times}.") for n in range(8)))
+            context_id = (await own.contexts.append(said, context_id))[0].context_id
+            await graph.graph.write([NodeInput("Turn", data={"n": n}) for n in range(200)])
+            files = (own.blobs.upload(f"file {n} of {key}".encode(), name="file") for n in range(8))
+            await asyncio.gather(*files, *(own.memories.retain(f"It is fact {n} of {times}.") for n in range(8)))
 
 
 async def test_services_that_are_killed_while_they_erase_go_on_to_the_same_end(
@@ -62,11 +62,11 @@ async def test_services_that_are_killed_while_they_erase_go_on_to_the_same_end(
         await filled(context.address, entity.address, of_bob, times=1)
         tables = stack.enter_context(reading(urls))
         admin = await stack.enter_async_context(AsyncContextClient(context.address, api_key=admin_key, retries=5))
-        there_were = (await admin.plan_erasure(ADA)).counts
+        there_were = (await admin.erasures.plan(ADA)).counts
         before = tables.rows_of(DEFAULT_TENANT_ID)
         files = {path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
 
-        erasure = await admin.erase(ADA)
+        erasure = await admin.erasures.erase(ADA)
         for service in (context, entity):
             await asyncio.sleep(random.uniform(0, WITHIN_S))
             await service.kill()
@@ -76,11 +76,11 @@ async def test_services_that_are_killed_while_they_erase_go_on_to_the_same_end(
             while erasure.state != "finished":
                 await asyncio.sleep(0.2)
                 with contextlib.suppress(Unavailable):  # clients connect anew
-                    erasure = await admin.get_subject_erasure(erasure.erasure_id)
+                    erasure = await admin.erasures.get(erasure.erasure_id)
 
         kinds = ("context.context", "context.message", "context.wm_record", "context.memory", "entity.node")
         assert {kind: erasure.removed[kind] for kind in kinds} == {kind: there_were[kind] for kind in kinds}
-        assert not (await admin.plan_erasure(ADA)).counts
+        assert not (await admin.erasures.plan(ADA)).counts
         after = tables.rows_of(DEFAULT_TENANT_ID)
         assert not [row for rows in after.values() for row in rows if ADA in row]
         for table, rows in before.items():

@@ -47,7 +47,7 @@ async def test_health_tells_of_postgres_while_every_connection_waits_at_a_lock(
     """It would take all replicas away from all callers, for the sake of one table."""
     settings = entity_settings.model_copy(update={"database_pool_max": CONNECTIONS})
     async with entity_service.app.running(settings) as port, AsyncEntityClient(f"127.0.0.1:{port}") as entity:
-        node_id = (await entity.create_node("Turn")).id
+        node_id = (await entity.graph.create_node("Turn")).id
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             health = health_pb2_grpc.HealthStub(channel)
 
@@ -59,7 +59,7 @@ async def test_health_tells_of_postgres_while_every_connection_waits_at_a_lock(
                 while not await is_serving():
                     await asyncio.sleep(0.01)
             async with locked(urls, "entity.node"):
-                calls = [asyncio.create_task(entity.get_node(node_id)) for _ in range(2 * CONNECTIONS)]
+                calls = [asyncio.create_task(entity.graph.get_node(node_id)) for _ in range(2 * CONNECTIONS)]
                 await until_waiting(urls.superuser, CONNECTIONS)
                 await asyncio.sleep(2 * (server.CHECK_INTERVAL_S + postgres.READY_TIMEOUT_S))
                 assert await is_serving()
@@ -81,7 +81,7 @@ async def test_calls_that_need_no_locked_table_are_served_or_told_in_time_that_n
     ):
 
         def write() -> asyncio.Task[object]:
-            return asyncio.create_task(context.insert_wm_record("data/json", "a", content={}, timeout_s=WAIT_MAX_S))
+            return asyncio.create_task(context.records.insert("data/json", "a", content={}, timeout_s=WAIT_MAX_S))
 
         async def other() -> None:
             await context.call("ListMappings", MAPPINGS, timeout_s=10)

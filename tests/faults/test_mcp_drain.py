@@ -109,7 +109,7 @@ async def test_a_call_under_way_finishes_and_no_port_takes_a_new_one(running: Ru
             async with asyncio.timeout(DRAIN_S / 2):
                 with pytest.raises(Unavailable):
                     while True:  # until the signal has arrived
-                        await grpc.list_tools()
+                        await grpc.tools.list()
                 with pytest.raises(httpx2.ConnectError):
                     while True:
                         with suppress(httpx2.ReadError, httpx2.RemoteProtocolError):  # it is just closing
@@ -122,7 +122,7 @@ async def test_a_call_under_way_finishes_and_no_port_takes_a_new_one(running: Ru
     stored = json.loads(answer.json()["result"]["content"][0]["text"])
     await running.start()
     async with running.grpc() as grpc:
-        assert (await grpc.fetch_wm_record(stored["working_memory_id"])).name == "a.txt"
+        assert (await grpc.records.get(stored["working_memory_id"])).name == "a.txt"
 
 
 async def test_what_takes_longer_than_the_drain_is_told_so_and_leaves_nothing(running: Running):

@@ -158,7 +158,7 @@ async def test_a_tenant_that_makes_a_pod_hold_all_it_can_is_refused_and_others_a
         sampled = asyncio.create_task(sampling(pods))
         tasks = [asyncio.create_task(unread(pods, context_id))]
         async with asyncio.timeout(WAIT_MAX_S):
-            while (limit := await limit_of(anext(hostile.list_messages(context_id, page_size=100)))) == "none":
+            while (limit := await limit_of(anext(hostile.contexts.list_messages(context_id, page_size=100)))) == "none":
                 await asyncio.sleep(0.1)
         refused[limit] += 1
         attacks = [
@@ -192,15 +192,15 @@ async def test_imports_of_the_largest_rows_stay_within_the_pod_and_are_all_writt
             await opened.enter_async_context(AsyncContextClient(pods.context.service.address, api_key=key, retries=0))
             for key in (pods.hostile_key, pods.other_key)
         ]
-        sent = await clients[0].append_messages(["Hello."])
+        sent = await clients[0].contexts.append(["Hello."])
         scope = transfer_pb2.ArchiveScope(context_id=sent[0].context_id)
-        small = b"".join([one.data async for one in clients[0].export_archive_messages(scope)])
+        small = b"".join([one.data async for one in clients[0].archives.export_messages(scope)])
         sampled = asyncio.create_task(sampling(pods))
         refused: Counter[str] = Counter()
 
         async def put(client: AsyncContextClient) -> None:
             archive = await with_large_row(small, sent[0].context_id)
-            while (limit := await limit_of(client.import_archive(archive))) != "none":
+            while (limit := await limit_of(client.archives.import_archive(archive))) != "none":
                 refused[limit] += 1
                 await asyncio.sleep(0.2)
 
@@ -245,7 +245,7 @@ async def others(pods: Pods) -> list[float]:
         AsyncEntityClient(pods.entity.service.address, api_key=pods.other_key, retries=0) as entity,
     ):
         for _ in range(CALLS):
-            for call in (context.insert_wm_record("data/json", "n", content={}), entity.create_node("T")):
+            for call in (context.records.insert("data/json", "n", content={}), entity.graph.create_node("T")):
                 began = time.monotonic()
                 await call
                 took_s.append(time.monotonic() - began)
@@ -270,9 +270,9 @@ async def limit_of(call: Awaitable[object]) -> str:
 
 
 async def a_long_conversation(client: AsyncContextClient) -> str:
-    sent = await client.append_messages(["Hello."])
+    sent = await client.contexts.append(["Hello."])
     for _ in range(10):
-        await client.append_messages([MESSAGE_CHARS * "x"] * 10, sent[0].context_id)
+        await client.contexts.append([MESSAGE_CHARS * "x"] * 10, sent[0].context_id)
     return sent[0].context_id
 
 
@@ -332,7 +332,7 @@ async def workbooks(client: AsyncContextClient) -> None:
     assert len(workbook) < MIB
     for number in range(WORKBOOKS):
         content_type = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-        await client.upload_blob(workbook, name=f"{number}.xlsx", content_type=content_type)
+        await client.blobs.upload(workbook, name=f"{number}.xlsx", content_type=content_type)
 
 
 async def unread(pods: Pods, context_id: str) -> None:

@@ -70,10 +70,10 @@ async def test_a_restart_under_load_costs_only_the_calls_under_way(world: World,
 
 async def test_connections_that_died_in_idleness_cost_nobody_a_call(world: World):
     await until_it_works(world)
-    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(50)))  # the pool is full now
+    await asyncio.gather(*(world.entity.graph.create_node("Idle") for _ in range(50)))  # the pool is full now
     await world.postgres.restart(FAST)
 
-    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(50)))
+    await asyncio.gather(*(world.entity.graph.create_node("Idle") for _ in range(50)))
 
 
 async def test_while_postgres_is_down_calls_fail_in_time_and_when_it_is_back_they_work(world: World):
@@ -81,8 +81,8 @@ async def test_while_postgres_is_down_calls_fail_in_time_and_when_it_is_back_the
 
     await world.postgres.stop(IMMEDIATE)
     writes = (
-        lambda timeout_s: world.entity.create_node("Down", timeout_s=timeout_s),
-        lambda timeout_s: world.context.insert_wm_record("data/json", "down", timeout_s=timeout_s),
+        lambda timeout_s: world.entity.graph.create_node("Down", timeout_s=timeout_s),
+        lambda timeout_s: world.context.records.insert("data/json", "down", timeout_s=timeout_s),
     )
     try:
         for timeouts_s in (TIMEOUTS_S, (2.5, 7.5)):  # before and after the pool has given up its connections
@@ -93,20 +93,20 @@ async def test_while_postgres_is_down_calls_fail_in_time_and_when_it_is_back_the
         await world.postgres.start()
 
     await until_it_works(world)
-    await world.entity.create_node("Up")
-    await world.context.upload_blob(b"up", name="up")
+    await world.entity.graph.create_node("Up")
+    await world.context.blobs.upload(b"up", name="up")
 
 
 async def test_a_frozen_postgres_is_unavailable_within_the_deadline_and_health_says_so(world: World):
     """Its connections stay open and say nothing: neither statement timeouts nor cancellations are answered."""
     await until_it_works(world)
-    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(20)))
+    await asyncio.gather(*(world.entity.graph.create_node("Idle") for _ in range(20)))
 
     world.postgres.freeze()
     try:
         writes = (
-            lambda timeout_s: world.entity.create_node("Frozen", timeout_s=timeout_s),
-            lambda timeout_s: world.context.insert_wm_record("data/json", "frozen", timeout_s=timeout_s),
+            lambda timeout_s: world.entity.graph.create_node("Frozen", timeout_s=timeout_s),
+            lambda timeout_s: world.context.records.insert("data/json", "frozen", timeout_s=timeout_s),
         )
         failures = await asyncio.gather(*(unavailable_in_time(write, (1.5, 4.5)) for write in writes * 20))
         assert {failure.metadata["dependency"] for failure in failures} == {"postgres"}
@@ -115,8 +115,8 @@ async def test_a_frozen_postgres_is_unavailable_within_the_deadline_and_health_s
         world.postgres.thaw()
 
     await until_it_works(world)
-    await world.entity.create_node("Thawed")
-    await world.context.insert_wm_record("data/json", "thawed")
+    await world.entity.graph.create_node("Thawed")
+    await world.context.records.insert("data/json", "thawed")
 
 
 async def test_a_server_that_vanished_costs_one_call_and_not_one_a_connection(world: World):
@@ -166,17 +166,17 @@ async def test_a_question_is_answered_in_time_by_a_status_whatever_becomes_of_po
         context_service.app.running(settings, callers=ApiKeys({KEY: PRINCIPAL})) as port,
         AsyncContextClient(f"127.0.0.1:{port}", api_key=KEY, retries=0) as context,
     ):
-        await context.insert_wm_record("text/markdown", "question.md", content_text="The frozen lake of Geneva.")
-        (before,) = (await context.query_context("frozen lake", provider_ids=["workspace"])).providers
+        await context.records.insert("text/markdown", "question.md", content_text="The frozen lake of Geneva.")
+        (before,) = (await context.query.ask("frozen lake", provider_ids=["workspace"])).providers
         if how == "frozen":
             world.postgres.freeze()
         else:
             await world.postgres.stop(IMMEDIATE)
         try:
             began = time.monotonic()
-            found = await context.query_context("frozen lake", provider_ids=["workspace"], timeout_s=20)
+            found = await context.query.ask("frozen lake", provider_ids=["workspace"], timeout_s=20)
             took_s = time.monotonic() - began
-            hurried = await context.query_context("frozen lake", provider_ids=["workspace"], timeout_s=0.5)
+            hurried = await context.query.ask("frozen lake", provider_ids=["workspace"], timeout_s=0.5)
         finally:
             if how == "frozen":
                 world.postgres.thaw()
@@ -214,7 +214,7 @@ async def test_an_erasure_goes_on_after_an_outage_and_no_loop_of_the_background_
 ):
     """Longer than any lease of an erasure, in the middle of one; an outage is a warning, and no traceback."""
     await until_it_works(world)
-    await world.context.insert_wm_record("data/json", "read by it, too")
+    await world.context.records.insert("data/json", "read by it, too")
     caplog.clear()
     renewed: list[float] = []
 
@@ -229,7 +229,7 @@ async def test_an_erasure_goes_on_after_an_outage_and_no_loop_of_the_background_
         try:
             with closing(psycopg.connect(world.postgres.server.url(role="postgres"))) as connection:
                 connection.execute("LOCK TABLE context.wm_record IN ACCESS EXCLUSIVE MODE")  # it waits here
-                erasure = await world.context.erase("ada")
+                erasure = await world.context.erasures.erase("ada")
                 async with asyncio.timeout(WAIT_MAX_S):
                     while not connection.execute("SELECT FROM pg_locks WHERE NOT granted").fetchall():
                         await asyncio.sleep(0.05)
@@ -244,7 +244,7 @@ async def test_an_erasure_goes_on_after_an_outage_and_no_loop_of_the_background_
                 await asyncio.sleep(0.05)
     await until_it_works(world)
     async with asyncio.timeout(WAIT_MAX_S):
-        while (await world.context.get_subject_erasure(erasure.erasure_id)).state != "finished":
+        while (await world.context.erasures.get(erasure.erasure_id)).state != "finished":
             await asyncio.sleep(0.1)
 
     assert "renewing a lease failed" in caplog.text

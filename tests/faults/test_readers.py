@@ -90,16 +90,16 @@ def memory_bytes(service: Service) -> int:
 async def a_large_session(entity: AsyncEntityClient) -> str:
     """Write a session of 30 MB, much more than the sockets and windows in between hold; in Postgres it takes little."""
     session = NodeInput("Session")
-    await entity.write_graph([session])
+    await entity.graph.write([session])
     for _ in range(30):
         turn = NodeInput("Turn", data={"user_input": "x" * 1_000_000})
-        await entity.write_graph([turn], [EdgeInput(session.id, turn.id, "Contains")])
+        await entity.graph.write([turn], [EdgeInput(session.id, turn.id, "Contains")])
     return session.id
 
 
 async def test_readers_that_stand_still_do_not_fill_the_memory_of_the_servers(shared: Stack):
     session_id = await a_large_session(shared.entity)
-    record = await shared.context.upload_blob(noise(32 * MIB), name="large")
+    record = await shared.context.blobs.upload(noise(32 * MIB), name="large")
 
     def traverse() -> AsyncGenerator[Any, None]:
         return shared.entity.stream("Traverse", graph_pb.TraverseRequest(start_node_ids=[session_id], depth_max=1))
@@ -120,8 +120,8 @@ async def test_readers_that_stand_still_do_not_fill_the_memory_of_the_servers(sh
             for service in (shared.entity_process, shared.context_process):
                 grown = memory_bytes(service) - before[service.module]
                 assert grown < GROWTH_MAX_BYTES, f"{opened.__name__}: {service.module} grew by {grown // MIB} MiB"
-            await shared.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
-            await shared.entity.create_node("Meanwhile", timeout_s=WAIT_MAX_S)
+            await shared.context.records.insert("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
+            await shared.entity.graph.create_node("Meanwhile", timeout_s=WAIT_MAX_S)
         finally:
             for one in standing:
                 await one.aclose()
@@ -134,14 +134,14 @@ async def whole(stream: AsyncGenerator[Any, None]) -> None:
 
 
 CALLS: dict[str, Callable[[AsyncEntityClient, AsyncContextClient, str], Coroutine[Any, Any, object]]] = {
-    "a read": lambda entity, _, node_id: entity.get_node(node_id),
-    "a write": lambda entity, _, node_id: entity.update_node_data(node_id, {"a": 1}),
-    "a stream": lambda entity, _, node_id: whole(entity.traverse(node_id, edge_types=["Contains"], depth_max=1)),
-    "a walk": lambda entity, _, node_id: whole(entity.traverse(node_id, depth_max=5)),
-    "a record": lambda _, context, node_id: context.insert_wm_record("data/json", "a", content={}),
-    "an upload": lambda _, context, node_id: context.upload_blob(b"a", name="a"),
-    "a history over two services": lambda _, context, node_id: context.get_chat_history(node_id),
-    "a streamed history over two services": lambda _, context, node_id: context.chat_history(node_id),
+    "a read": lambda entity, _, node_id: entity.graph.get_node(node_id),
+    "a write": lambda entity, _, node_id: entity.graph.update_node_data(node_id, {"a": 1}),
+    "a stream": lambda entity, _, node_id: whole(entity.graph.traverse(node_id, edge_types=["Contains"], depth_max=1)),
+    "a walk": lambda entity, _, node_id: whole(entity.graph.traverse(node_id, depth_max=5)),
+    "a record": lambda _, context, node_id: context.records.insert("data/json", "a", content={}),
+    "an upload": lambda _, context, node_id: context.blobs.upload(b"a", name="a"),
+    "a history over two services": lambda _, context, node_id: context.history.get(node_id),
+    "a streamed history over two services": lambda _, context, node_id: context.history.stream(node_id),
 }
 LOCKED = "LOCK TABLE entity.node, entity.edge, context.wm_record IN ACCESS EXCLUSIVE MODE"
 
@@ -151,7 +151,7 @@ LOCKED = "LOCK TABLE entity.node, entity.edge, context.wm_record IN ACCESS EXCLU
 async def test_the_query_of_a_caller_who_went_away_is_gone_long_before_its_deadline(
     shared: Stack, call: Callable[..., Coroutine[Any, Any, object]], how: str
 ):
-    node_id = (await shared.entity.create_node("Turn")).id
+    node_id = (await shared.entity.graph.create_node("Turn")).id
     async with AsyncExitStack() as opened:
         networks = [
             await opened.enter_async_context(proxy.running(service.port))
@@ -216,9 +216,9 @@ async def test_thousands_of_idle_connections_leave_room_for_others(shared: Stack
         assert memory_bytes(service) - before < 90 * MIB
 
         for _ in range(50):
-            await shared.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
+            await shared.context.records.insert("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
         async with AsyncContextClient(service.address) as late:
-            await late.insert_wm_record("data/json", "late", content={}, timeout_s=WAIT_MAX_S)
+            await late.records.insert("data/json", "late", content={}, timeout_s=WAIT_MAX_S)
         await service.until_serving(timeout_s=WAIT_MAX_S)
     finally:
         connections.close()
@@ -243,7 +243,7 @@ async def test_a_service_uses_all_the_file_descriptors_that_it_may(urls: Urls, t
         await starting
         assert await connections.open(2000) == 2000
         async with AsyncEntityClient(service.address) as late:
-            await late.create_node("Late", timeout_s=WAIT_MAX_S)
+            await late.graph.create_node("Late", timeout_s=WAIT_MAX_S)
     finally:
         connections.close()
         await service.kill()
@@ -252,7 +252,7 @@ async def test_a_service_uses_all_the_file_descriptors_that_it_may(urls: Urls, t
 async def test_a_service_without_a_file_descriptor_left_serves_whom_it_has_and_recovers(urls: Urls, tmp_path: Path):
     async with running(urls, tmp_path) as stack:
         service = stack.context_process
-        await stack.context.insert_wm_record("data/json", "before", content={})
+        await stack.context.records.insert("data/json", "before", content={})
         hard = resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE)[1]
         in_use = psutil.Process(service.process.pid).num_fds()
         resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (in_use + 20, hard))
@@ -264,9 +264,9 @@ async def test_a_service_without_a_file_descriptor_left_serves_whom_it_has_and_r
                     await asyncio.sleep(0.02)
             assert not opening.done()
             for _ in range(5):
-                await stack.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
+                await stack.context.records.insert("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
             with pytest.raises(Unavailable):  # a file cannot be opened
-                await stack.context.upload_blob(b"meanwhile", name="meanwhile")
+                await stack.context.blobs.upload(b"meanwhile", name="meanwhile")
         finally:
             opening.cancel()
             await asyncio.gather(opening, return_exceptions=True)
@@ -275,7 +275,7 @@ async def test_a_service_without_a_file_descriptor_left_serves_whom_it_has_and_r
         async with asyncio.timeout(WAIT_MAX_S):
             while True:
                 with suppress(Unavailable):
-                    await stack.context.upload_blob(b"after", name="after")
+                    await stack.context.blobs.upload(b"after", name="after")
                     break
         await service.until_serving()
 
@@ -303,9 +303,9 @@ async def test_trickles_hold_nobody_up(shared: Stack):
 
     trickling = [asyncio.create_task(trickle()) for _ in range(200)]
     try:
-        uploads = [asyncio.create_task(shared.context.upload_blob(pieces(), name="slow")) for _ in range(50)]
+        uploads = [asyncio.create_task(shared.context.blobs.upload(pieces(), name="slow")) for _ in range(50)]
         for _ in range(20):
-            await shared.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
+            await shared.context.records.insert("data/json", "meanwhile", content={}, timeout_s=WAIT_MAX_S)
         assert {record.size_bytes for record in await asyncio.gather(*uploads)} == {20}
     finally:
         for task in trickling:

@@ -28,7 +28,7 @@ async def test_a_call_next_to_fifty_cheap_ones_of_another_tenant_waits_for_few_o
         AsyncContextClient(services.context, api_key="other") as other,
         grpc.aio.insecure_channel(services.context) as channel,
     ):
-        theirs, ours = [await client.insert_wm_record("data/json", "r", content={"a": 1}) for client in (greedy, other)]
+        theirs, ours = [await client.records.insert("data/json", "r", content={"a": 1}) for client in (greedy, other)]
         method = channel.unary_unary("/contextkeep.context.v1.WorkingMemory/FetchWMRecord")
         request = memory.FetchWMRecordRequest(working_memory_id=theirs.working_memory_id).SerializeToString()
         answered = 0
@@ -47,7 +47,7 @@ async def test_a_call_next_to_fifty_cheap_ones_of_another_tenant_waits_for_few_o
                 answered_meanwhile = []
                 for _ in range(40):
                     before = answered
-                    await other.fetch_wm_record(ours.working_memory_id)
+                    await other.records.get(ours.working_memory_id)
                     answered_meanwhile.append(answered - before)
         finally:
             for task in tasks:

@@ -30,11 +30,11 @@ async def written(services: Addresses, api_key: str) -> list[int]:
         AsyncContextClient(services.context, api_key=api_key) as context,
         grpc.aio.insecure_channel(services.context) as channel,
     ):
-        result = await entity.write_graph([node := NodeInput("Session")])
-        envelope = await entity.append_progress(node.id, "message", message="begun")
-        record = await context.insert_wm_record("note", "one", content="1", entity_node_id=node.id)
-        await context.insert_wm_record("note", "two", content="2", entity_node_id=node.id)
-        await context.update_wm_record(record.working_memory_id, name="three")
+        result = await entity.graph.write([node := NodeInput("Session")])
+        envelope = await entity.progress.append(node.id, "message", message="begun")
+        record = await context.records.insert("note", "one", content="1", entity_node_id=node.id)
+        await context.records.insert("note", "two", content="2", entity_node_id=node.id)
+        await context.records.update(record.working_memory_id, name="three")
         stub = WorkingMemoryStub(channel)
         records = await stub.FetchWMRecordsByEntity(
             memory_pb.FetchWMRecordsByEntityRequest(entity_node_id=str(node.id), page_size=1), metadata=metadata

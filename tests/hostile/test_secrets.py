@@ -55,10 +55,10 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
         AsyncContextClient(services.context, api_key=secret, retries=0) as context,
     ):
         for call in (
-            lambda: graph.write_graph([NodeInput("Session")], []),
-            lambda: graph.get_node(new_id()),
-            lambda: context.chat_history(new_id()),
-            lambda: context.upload_blob(b"text", memory_type="file", name="a.txt"),
+            lambda: graph.graph.write([NodeInput("Session")], []),
+            lambda: graph.graph.get_node(new_id()),
+            lambda: context.history.stream(new_id()),
+            lambda: context.blobs.upload(b"text", memory_type="file", name="a.txt"),
         ):
             try:
                 await call()
@@ -70,7 +70,7 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
 
         monkeypatch.setattr(EntityGraph, "_as_caller", broken)
         with pytest.raises(ContextKeepError) as raised:
-            await context.chat_history(new_id())
+            await context.history.stream(new_id())
         assert isinstance(raised.value, Internal) == (secret == KEY)
         told.append(str(raised.value))
     for headers in ({"authorization": f"Bearer {secret}"}, {"x-api-key": secret}, {"authorization": f"Basic {secret}"}):
@@ -92,12 +92,12 @@ async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytes
     """Else nobody could tell where it comes from."""
     async with AsyncEntityClient(services.entity, api_key=WRONG, retries=0) as graph:
         with pytest.raises(ContextKeepError):
-            await graph.get_node(new_id())
+            await graph.graph.get_node(new_id())
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {WRONG}"}) as client:
         assert (await client.post(f"http://127.0.0.1:{port_of(caplog, 'mcp')}/mcp", json={})).status_code == 401
     async with AsyncEntityClient(services.entity, api_key=KEY, retries=0) as graph:
         with pytest.raises(NodeNotFound):
-            await graph.get_node(new_id())
+            await graph.graph.get_node(new_id())
 
     lines = [orjson.loads(JsonFormatter().format(record)) for record in caplog.records]
     refused = [line["peer"] for line in lines if line.get("reason") == "UNAUTHENTICATED"]
@@ -121,28 +121,31 @@ async def test_a_credential_that_a_message_brings_along_is_in_no_table_and_shown
     ]
     told: list[object] = []
     async with AsyncContextClient(services.context, api_key=KEY, retries=0) as context:
-        sent = await context.send_message(MessageInput("here", parts=parts), request_id=new_id())
+        sent = await context.contexts.send(MessageInput("here", parts=parts), request_id=new_id())
         assert sent.redacted_parts == (1, 2, 3)
         visit = sent.context_id
-        told += [sent, await context.append_messages([MessageInput("again", parts=parts)], visit)]
-        task = await context.create_task(visit, state="working", status_message=MessageInput("s", parts=parts))
-        told += [task, await context.put_artifact(task.task_id, ArtifactInput(parts, artifact_id="plan", name="plan"))]
+        told += [sent, await context.contexts.append([MessageInput("again", parts=parts)], visit)]
+        task = await context.tasks.create(visit, state="working", status_message=MessageInput("s", parts=parts))
+        told += [task, await context.artifacts.put(task.task_id, ArtifactInput(parts, artifact_id="plan", name="plan"))]
         more = ArtifactInput(parts, artifact_id="plan")
-        told += [await context.put_artifact(task.task_id, more, append=True, request_id=new_id())]
+        told += [await context.artifacts.put(task.task_id, more, append=True, request_id=new_id())]
         question = MessageInput("what is the key?", parts=parts)
-        told += [await context.send_message(question, visit, recall=RecallOptions(with_features=True))]
-        told += [await context.send_message(question, standalone=True)]
-        told += [await context.search_context(visit, f"{planted} key"), await context.recall(visit, f"the {planted}")]
-        told += [[one async for one in context.watch_context(visit, until_now=True)]]
-        read = await context.execute_tool("context_read", {"context_id": str(visit)})
-        told += [read, await context.get_artifact(task.task_id, "plan")]
+        told += [await context.contexts.send(question, visit, recall=RecallOptions(with_features=True))]
+        told += [await context.contexts.send(question, standalone=True)]
+        told += [
+            await context.contexts.search(visit, f"{planted} key"),
+            await context.contexts.recall(visit, f"the {planted}"),
+        ]
+        told += [[one async for one in context.contexts.watch(visit, until_now=True)]]
+        read = await context.tools.execute("context_read", {"context_id": str(visit)})
+        told += [read, await context.artifacts.get(task.task_id, "plan")]
         for refused in (
-            lambda: context.send_message(question, new_id()),
-            lambda: context.send_message(
+            lambda: context.contexts.send(question, new_id()),
+            lambda: context.contexts.send(
                 MessageInput("x", parts=[*parts, PartInput(working_memory_id=new_id())]), visit
             ),
-            lambda: context.append_messages([question, MessageInput("", role="tool")], visit),
-            lambda: context.put_artifact(new_id(), more),
+            lambda: context.contexts.append([question, MessageInput("", role="tool")], visit),
+            lambda: context.artifacts.put(new_id(), more),
         ):
             with pytest.raises(ContextKeepError) as raised:
                 await refused()

@@ -74,7 +74,7 @@ async def upload(services: Addresses) -> AsyncIterator[Callable[[str], grpc.aio.
 
 
 async def fetch(client: AsyncContextClient) -> object:
-    return await client.list_tools()
+    return await client.tools.list()
 
 
 async def refused(client: AsyncContextClient) -> TooManyCalls:
@@ -121,7 +121,7 @@ async def test_an_upload_that_pauses_is_told_what_its_fault_was(as_key: Open):
         yield b"a"
 
     with pytest.raises(StreamIdle) as ended:
-        await as_key("greedy").upload_blob(pieces(), name="paused")
+        await as_key("greedy").blobs.upload(pieces(), name="paused")
     assert ended.value.metadata["stream_idle_s"] == f"{IDLE_S:g}"
 
 
@@ -133,13 +133,13 @@ async def test_a_slow_upload_is_not_idle(as_key: Open):
             yield b"a" * MIB
             await asyncio.sleep(IDLE_S / 3)
 
-    assert (await as_key("greedy").upload_blob(pieces(), name="slow")).size_bytes == 6 * MIB
+    assert (await as_key("greedy").blobs.upload(pieces(), name="slow")).size_bytes == 6 * MIB
 
 
 async def test_a_reader_that_stands_still_is_ended_and_told_so_when_it_reads_on(as_key: Open):
     """What is not read stays with gRPC, so it counts until its caller reads or leaves: in the key's share alone."""
     client = as_key("greedy")
-    record = await client.upload_blob(os.urandom(16 * MIB), name="large")
+    record = await client.blobs.upload(os.urandom(16 * MIB), name="large")
     standing = [client.stream("GetBlob", memory.GetBlobRequest(blob_key=record.blob_key)) for _ in range(4)]
     await asyncio.gather(*(anext(one) for one in standing))
     await refused(client)
@@ -155,7 +155,7 @@ async def test_a_reader_that_stands_still_is_ended_and_told_so_when_it_reads_on(
 
 async def test_a_reader_that_stands_still_and_leaves_is_no_fault(as_key: Open, caplog: pytest.LogCaptureFixture):
     client = as_key("greedy")
-    record = await client.upload_blob(os.urandom(16 * MIB), name="large")
+    record = await client.blobs.upload(os.urandom(16 * MIB), name="large")
     standing = [client.stream("GetBlob", memory.GetBlobRequest(blob_key=record.blob_key)) for _ in range(4)]
     await asyncio.gather(*(anext(one) for one in standing))
 
@@ -174,7 +174,7 @@ async def test_a_reader_that_stands_still_and_leaves_is_no_fault(as_key: Open, c
 
 async def test_a_slow_reader_is_not_idle(as_key: Open):
     client = as_key("greedy")
-    record = await client.upload_blob(os.urandom(4 * MIB), name="large")
+    record = await client.blobs.upload(os.urandom(4 * MIB), name="large")
     read = 0
     async for answer in client.stream("GetBlob", memory.GetBlobRequest(blob_key=record.blob_key)):
         read += len(answer.chunk)
@@ -206,8 +206,8 @@ async def shown(port: int, name: str, expected: int) -> None:
 
 WORKING, WAITING = "contextkeep_expensive_calls_under_way", "contextkeep_expensive_calls_waiting"
 SEARCHES: dict[str, Callable[[AsyncContextClient], Awaitable[object]]] = {
-    "an RPC": lambda client: client.search_wm_records("needle"),
-    "a tool": lambda client: client.execute_tool("rag_search_records", {"query": "needle"}),
+    "an RPC": lambda client: client.records.search("needle"),
+    "a tool": lambda client: client.tools.execute("rag_search_records", {"query": "needle"}),
 }
 
 
@@ -230,7 +230,7 @@ async def test_expensive_calls_wait_for_their_turn_and_leave_the_queue_when_nobo
         await fetch(other)
 
         with pytest.raises(DeadlineExceeded):
-            await greedy.search_wm_records("needle", timeout_s=0.3)
+            await greedy.records.search("needle", timeout_s=0.3)
         await shown(metrics_port, WAITING, 3)
         calls[-1].cancel()
         await shown(metrics_port, WAITING, 2)
@@ -243,17 +243,15 @@ async def test_expensive_calls_wait_for_their_turn_and_leave_the_queue_when_nobo
 async def test_a_message_takes_a_turn_to_recall_once_it_is_written(as_key: Open, urls: Urls, metrics_port: int):
     """Twenty callers of one key that recalled by sending messages had the processor for themselves."""
     client = as_key("greedy")
-    context_id = (await client.send_message("The needle is in the haystack.")).context_id
+    context_id = (await client.contexts.send("The needle is in the haystack.")).context_id
     searches: list[asyncio.Future[object]] = []
     async with searches_stand_still(urls):
-        searches += [
-            asyncio.ensure_future(client.search_wm_records("needle")) for _ in range(2)
-        ]  # all turns of the key
+        searches += [asyncio.ensure_future(client.records.search("needle")) for _ in range(2)]  # all turns of the key
         await shown(metrics_port, WORKING, 2)
 
-        recalling = asyncio.ensure_future(client.send_message("Where is the needle?", context_id))
+        recalling = asyncio.ensure_future(client.contexts.send("Where is the needle?", context_id))
         await shown(metrics_port, WAITING, 1)
-        silent = await client.send_message("Thanks.", context_id, recall=False)
+        silent = await client.contexts.send("Thanks.", context_id, recall=False)
         assert silent.seq == 3, "the message that waits to recall is not written yet"
         assert not recalling.done()
     recalled = (await recalling).recalled
@@ -269,9 +267,9 @@ async def test_cheap_calls_of_one_key_wait_in_its_own_queue(
     """Fifty calls of one key at once raised the p95 of others to half a second."""
     monkeypatch.setattr("service_runtime.turns.LEASE_S", 60.0)
     greedy, waiting = as_key("greedy"), "contextkeep_ordinary_calls_waiting"
-    record = await greedy.insert_wm_record("data/json", "one", content={})
+    record = await greedy.records.insert("data/json", "one", content={})
     async with searches_stand_still(urls):
-        calls = [asyncio.ensure_future(greedy.fetch_wm_record(record.working_memory_id)) for _ in range(4)]
+        calls = [asyncio.ensure_future(greedy.records.get(record.working_memory_id)) for _ in range(4)]
         await shown(metrics_port, waiting, 2)
         await fetch(as_key("other"))
         await fetch(as_key("too"))

@@ -56,17 +56,17 @@ async def test_an_expand_step_fails_no_call_of_services_that_run(
 ):
     entity, context = clients
     session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "hello"})
-    await entity.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
-    file = await context.upload_blob(b"a file", name="file", entity_node_id=session.id)
+    await entity.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    file = await context.blobs.upload(b"a file", name="file", entity_node_id=session.id)
     reads, failed, stopping = 0, [], asyncio.Event()
 
     async def keep_reading() -> None:
         nonlocal reads
         while not stopping.is_set():
             try:
-                assert len(await context.chat_history(session.id)) == 1
-                assert len([node async for node in entity.traverse([session.id])]) == 1
-                async with await context.get_blob(file) as reader:
+                assert len(await context.history.stream(session.id)) == 1
+                assert len([node async for node in entity.graph.traverse([session.id])]) == 1
+                async with await context.blobs.get(file) as reader:
                     assert b"".join([part async for part in reader]) == b"a file"
                 reads += 1
                 await asyncio.sleep(0.02)  # as who writes beside it: else these three take all the CPU there is

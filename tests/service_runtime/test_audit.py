@@ -44,7 +44,7 @@ async def test_a_write_names_its_principal_and_what_it_changed(services: Address
     session, turn = NodeInput("Session", name=SECRET), NodeInput("Turn", data={"user_input": SECRET})
     edge = EdgeInput(session.id, turn.id, "Contains")
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
-        await graph.write_graph([session, turn], [edge])
+        await graph.graph.write([session, turn], [edge])
 
     written = await line(lines, "WriteGraph")
     assert (written["subject"], written["tenant_id"]) == (PRINCIPAL.subject, str(PRINCIPAL.tenant_id))
@@ -61,7 +61,7 @@ async def test_an_upload_names_its_header_and_the_record_that_came_of_it(
     services: Addresses, lines: pytest.LogCaptureFixture
 ):
     async with AsyncContextClient(services.context, api_key=KEY) as context:
-        record = await context.upload_blob(SECRET.encode(), name="a file")
+        record = await context.blobs.upload(SECRET.encode(), name="a file")
 
     written = await line(lines, "UploadBlob")
     assert written["ids"]["response.record.working_memory_id"] == [str(record.working_memory_id)]
@@ -71,7 +71,7 @@ async def test_an_upload_names_its_header_and_the_record_that_came_of_it(
 async def test_a_write_that_failed_says_how(services: Addresses, lines: pytest.LogCaptureFixture):
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
         with pytest.raises(NodeNotFound):
-            await graph.archive_node(NO_NODE)
+            await graph.graph.archive_node(NO_NODE)
 
     written = await line(lines, "ArchiveNode")
     assert (written["status"], written["reason"]) == ("NOT_FOUND", "NODE_NOT_FOUND")
@@ -81,12 +81,12 @@ async def test_a_write_that_failed_says_how(services: Addresses, lines: pytest.L
 async def test_reads_and_strangers_leave_no_line(services: Addresses, lines: pytest.LogCaptureFixture):
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
         with pytest.raises(NodeNotFound):
-            await graph.get_node(NO_NODE)
+            await graph.graph.get_node(NO_NODE)
         node = NodeInput("Session")
-        await graph.write_graph([node])
+        await graph.graph.write([node])
     async with AsyncEntityClient(services.entity, api_key="no key") as graph:
         with pytest.raises(Unauthenticated):
-            await graph.archive_node(node.id)
+            await graph.graph.archive_node(node.id)
 
     await line(lines, "WriteGraph")
     assert [one.name for one in lines.records].count("audit") == 1
@@ -94,7 +94,7 @@ async def test_reads_and_strangers_leave_no_line(services: Addresses, lines: pyt
 
 async def test_a_line_stays_short_however_much_is_written(services: Addresses, lines: pytest.LogCaptureFixture):
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
-        await graph.write_graph([NodeInput("Session") for _ in range(1000)])
+        await graph.graph.write([NodeInput("Session") for _ in range(1000)])
 
     written = await line(lines, "WriteGraph")
     assert sum(map(len, written["ids"].values())) <= 2 * audit.IDS_MAX

@@ -34,7 +34,7 @@ async def test_refused_calls_are_one_row_and_their_count_and_accepted_ones_are_e
     async def refuse(world: World) -> None:
         nonlocal refused
         with pytest.raises(PermissionDenied):
-            await world.context.create_key("mine", ["admin"])
+            await world.context.keys.create("mine", ["admin"])
         refused += 1
 
     async with running(urls.service, tmp_path, callers=AnyKey()) as addresses:
@@ -44,10 +44,10 @@ async def test_refused_calls_are_one_row_and_their_count_and_accepted_ones_are_e
             await asyncio.gather(*(refuse(reader) for _ in range(20)))
         assert rows(urls) == [("CreateKey", "PERMISSION_DENIED", 1)]
         for name in ("a", "b", "c"):
-            await admin.context.put_agent(name)
+            await admin.context.agents.put(name)
         for _ in range(3):
             with pytest.raises(InvalidArgument):
-                await admin.context.put_agent("")
+                await admin.context.agents.put("")
 
     assert refused == 500
     assert Counter(rows(urls)) == {
@@ -68,8 +68,8 @@ async def test_a_minute_later_the_next_refusal_is_kept_again(
         async with asyncio.timeout(30):
             while len(rows(urls)) < 3:
                 with pytest.raises(PermissionDenied):
-                    await reader.context.create_key("mine", ["admin"])
-        calls = [one async for one in admin.context.list_administrative_calls()]
+                    await reader.context.keys.create("mine", ["admin"])
+        calls = [one async for one in admin.context.operations.list_administrative_calls()]
         assert calls[0].count == 1
         assert calls[-1].count > 1
 
@@ -81,11 +81,11 @@ async def test_a_caller_of_every_method_writes_no_more_rows_than_are_told_apart(
     async with running(urls.service, tmp_path, callers=AnyKey()) as addresses:
         reader = World(Stack(addresses=addresses, urls=urls, database=database)).of(scopes=["read"])
         for call in (
-            lambda: reader.context.create_key("mine", ["admin"]),
-            lambda: reader.context.revoke_key("cgk_Zk3vT0aQ"),
-            lambda: reader.context.put_agent("a"),
-            lambda: reader.context.delete_agent("a"),
-            lambda: reader.context.erase("ada"),
+            lambda: reader.context.keys.create("mine", ["admin"]),
+            lambda: reader.context.keys.revoke("cgk_Zk3vT0aQ"),
+            lambda: reader.context.agents.put("a"),
+            lambda: reader.context.agents.delete("a"),
+            lambda: reader.context.erasures.erase("ada"),
         ):
             with pytest.raises(PermissionDenied):
                 await call()

@@ -89,131 +89,133 @@ def test_a_key_of_a_context_writes_nothing_that_is_in_none():
 
 async def test_a_key_of_a_graph_sees_no_other_graph(graph: AsyncEntityClient):
     sales = graph.with_credential("of-sales")
-    other = await graph.create_node("Session", external_id="thread", graph_name="default")
-    child = await graph.create_node("Turn", data=TURN)
-    edge = await graph.create_edge(other.id, child.id, "Contains")
-    await graph.set_node_io(other.id, output={"secret": 1})
-    mine = await sales.create_node("Session", external_id="thread")  # the same external id: another graph's
+    other = await graph.graph.create_node("Session", external_id="thread", graph_name="default")
+    child = await graph.graph.create_node("Turn", data=TURN)
+    edge = await graph.graph.create_edge(other.id, child.id, "Contains")
+    await graph.graph.set_node_io(other.id, output={"secret": 1})
+    mine = await sales.graph.create_node("Session", external_id="thread")  # the same external id: another graph's
     never = str(uuid.uuid4())
 
     assert mine.graph_name == "sales"  # the only one that the key has
     for there, missing in ((other.id, never), (child.id, never)):
-        assert await told(sales.get_node(there)) == await told(sales.get_node(missing))
-        assert await told(sales.get_node_io(there)) == await told(sales.get_node_io(missing))
-        assert await told(sales.update_node_status(there, "Failed")) == await told(
-            sales.update_node_status(missing, "Failed")
+        assert await told(sales.graph.get_node(there)) == await told(sales.graph.get_node(missing))
+        assert await told(sales.graph.get_node_io(there)) == await told(sales.graph.get_node_io(missing))
+        assert await told(sales.graph.update_node_status(there, "Failed")) == await told(
+            sales.graph.update_node_status(missing, "Failed")
         )
-    assert await told(sales.get_edge(edge.id)) == await told(sales.get_edge(never))
-    batch = await sales.batch_get_nodes([mine.id, other.id, never])
+    assert await told(sales.graph.get_edge(edge.id)) == await told(sales.graph.get_edge(never))
+    batch = await sales.graph.get_nodes([mine.id, other.id, never])
     assert set(batch.missing_ids) == {other.id, never}
     with pytest.raises(NodeNotFound):
-        await sales.get_node_by_external_id("thread", graph_name="default")
-    assert (await sales.get_node_by_external_id("thread")).id == mine.id
-    assert [one.graph_name async for one in sales.list_graphs()] == ["sales"]
-    assert [one async for one in sales.search_nodes(graph_name="default")] == []
-    assert await sales.count_nodes(graph_name="default") == 0
-    assert [one async for one in sales.list_edge_types("default")] == []
+        await sales.graph.get_node_by_external_id("thread", graph_name="default")
+    assert (await sales.graph.get_node_by_external_id("thread")).id == mine.id
+    assert [one.graph_name async for one in sales.graph.list_graphs()] == ["sales"]
+    assert [one async for one in sales.graph.search(graph_name="default")] == []
+    assert await sales.graph.count(graph_name="default") == 0
+    assert [one async for one in sales.graph.list_edge_types("default")] == []
     with pytest.raises(NodeNotFound):
-        [one async for one in sales.traverse(other.id)]
+        [one async for one in sales.graph.traverse(other.id)]
 
 
 async def test_a_write_outside_of_the_bounds_is_refused(graph: AsyncEntityClient, context: AsyncContextClient):
     for call in (
-        graph.with_credential("of-sales").create_node("Session", graph_name="default"),
-        graph.with_credential("of-two-graphs").create_node("Session", graph_name="third"),
-        graph.with_credential("of-billing").create_node("Session", agent_bundle_id="shipping"),
-        graph.with_credential("of-sales").write_graph([NodeInput("Session", graph_name="default")]),
-        context.with_credential("of-crm").insert_wm_record("file", "a.txt", app_id="erp"),
-        context.with_credential("of-two-apps").insert_wm_record("file", "a.txt"),  # of which?
-        context.with_credential("of-billing").upload_blob(b"bytes", name="a.txt", agent_bundle_id="shipping"),
-        context.with_credential("of-sales").start_upload("a.txt", graph_name="default"),
-        context.with_credential("of-crm").register_mapping("m", {"role_field": "role"}, app_id="erp"),
-        context.with_credential("of-two-apps").register_mapping("m", {"role_field": "role"}),
+        graph.with_credential("of-sales").graph.create_node("Session", graph_name="default"),
+        graph.with_credential("of-two-graphs").graph.create_node("Session", graph_name="third"),
+        graph.with_credential("of-billing").graph.create_node("Session", agent_bundle_id="shipping"),
+        graph.with_credential("of-sales").graph.write([NodeInput("Session", graph_name="default")]),
+        context.with_credential("of-crm").records.insert("file", "a.txt", app_id="erp"),
+        context.with_credential("of-two-apps").records.insert("file", "a.txt"),  # of which?
+        context.with_credential("of-billing").blobs.upload(b"bytes", name="a.txt", agent_bundle_id="shipping"),
+        context.with_credential("of-sales").uploads.start("a.txt", graph_name="default"),
+        context.with_credential("of-crm").mappings.register("m", {"role_field": "role"}, app_id="erp"),
+        context.with_credential("of-two-apps").mappings.register("m", {"role_field": "role"}),
     ):
         with pytest.raises(PermissionDenied):
             await call
-    assert [one async for one in graph.list_graphs()] == []
+    assert [one async for one in graph.graph.list_graphs()] == []
 
 
 async def test_an_agent_bundle_hides_the_nodes_of_others_and_the_edges_to_them(
     graph: AsyncEntityClient, context: AsyncContextClient, tmp_path: Path
 ):
     billing = graph.with_credential("of-billing")
-    session = await billing.create_node("Session")
-    own = await billing.create_node("Turn", data=TURN)
-    theirs = await graph.create_node("Turn", data=TURN | {"content": "secret"}, agent_bundle_id="shipping")
-    behind = await graph.create_node("Turn", data=TURN | {"content": "behind"}, agent_bundle_id="billing")
+    session = await billing.graph.create_node("Session")
+    own = await billing.graph.create_node("Turn", data=TURN)
+    theirs = await graph.graph.create_node("Turn", data=TURN | {"content": "secret"}, agent_bundle_id="shipping")
+    behind = await graph.graph.create_node("Turn", data=TURN | {"content": "behind"}, agent_bundle_id="billing")
     for start, end in ((session, own), (session, theirs), (theirs, behind)):
-        await graph.create_edge(start.id, end.id, "Contains")
+        await graph.graph.create_edge(start.id, end.id, "Contains")
 
     assert session.agent_bundle_id == "billing"
-    assert [one.node.id async for one in billing.traverse(session.id, depth_max=5)] == [own.id]
-    assert [one.node.id async for one in graph.traverse(session.id, depth_max=5)] == [own.id, theirs.id, behind.id]
-    assert [edge.to_node_id async for edge in billing.list_edges(session.id)] == [own.id]
-    assert [message.content for message in await context.with_credential("of-billing").chat_history(session.id)] == [
+    assert [one.node.id async for one in billing.graph.traverse(session.id, depth_max=5)] == [own.id]
+    assert [one.node.id async for one in graph.graph.traverse(session.id, depth_max=5)] == [
+        own.id,
+        theirs.id,
+        behind.id,
+    ]
+    assert [edge.to_node_id async for edge in billing.graph.list_edges(session.id)] == [own.id]
+    assert [message.content for message in await context.with_credential("of-billing").history.stream(session.id)] == [
         "hello"
     ]
-    await billing.export_graph(tmp_path / "graph.ndjson")
+    await billing.graph.export(tmp_path / "graph.ndjson")
     lines = (tmp_path / "graph.ndjson").read_bytes()
     assert theirs.id.encode() not in lines
     assert own.id.encode() in lines
     with pytest.raises(NodeNotFound):
-        await billing.create_edge(session.id, theirs.id, "Calls")
+        await billing.graph.create_edge(session.id, theirs.id, "Calls")
     with pytest.raises(EdgeNotFound):
-        await billing.delete_edge(from_node_id=session.id, to_node_id=theirs.id, edge_type="Contains")
+        await billing.graph.delete_edge(from_node_id=session.id, to_node_id=theirs.id, edge_type="Contains")
 
 
 async def test_an_app_hides_records_searches_manifests_logs_and_uploads(context: AsyncContextClient):
     crm, node = context.with_credential("of-crm"), str(uuid.uuid4())
-    theirs = await context.insert_wm_record(
+    theirs = await context.records.insert(
         "data/json", "theirs", content={"secret": 1}, entity_node_id=node, app_id="erp"
     )
-    nobodys = await context.insert_wm_record("data/json", "nobodys", entity_node_id=node)
-    upload = await context.start_upload("theirs.bin", entity_node_id=node, app_id="erp")
-    mine = await crm.insert_wm_record("data/json", "mine", content={"open": 1}, entity_node_id=node)
+    nobodys = await context.records.insert("data/json", "nobodys", entity_node_id=node)
+    upload = await context.uploads.start("theirs.bin", entity_node_id=node, app_id="erp")
+    mine = await crm.records.insert("data/json", "mine", content={"open": 1}, entity_node_id=node)
     never = uuid.uuid4()
 
     assert mine.app_id == "crm"
     for there in (theirs.working_memory_id, nobodys.working_memory_id):
-        assert await told(crm.fetch_wm_record(there)) == await told(crm.fetch_wm_record(never))
-        assert await told(crm.delete_wm_record(there)) == await told(crm.delete_wm_record(never))
-        assert await told(crm.delete_wm_record(there, purge=True)) == await told(
-            crm.delete_wm_record(never, purge=True)
-        )
+        assert await told(crm.records.get(there)) == await told(crm.records.get(never))
+        assert await told(crm.records.delete(there)) == await told(crm.records.delete(never))
+        assert await told(crm.records.delete(there, purge=True)) == await told(crm.records.delete(never, purge=True))
         with pytest.raises(RecordNotFound):
-            [one async for one in crm.list_wm_record_actions(there)]
-    assert [one.name async for one in crm.fetch_wm_records_by_entity(node)] == ["mine"]
-    manifest = [one async for one in crm.fetch_wm_manifest(node)]
+            [one async for one in crm.records.list_actions(there)]
+    assert [one.name async for one in crm.records.list_by_entity(node)] == ["mine"]
+    manifest = [one async for one in crm.records.manifest(node)]
     assert "theirs" not in str(manifest)
     assert "nobodys" not in str(manifest)
-    assert {hit.record.name for hit in await crm.search_wm_records("theirs mine nobodys")} <= {"mine"}
-    history = [event async for event in crm.fetch_entity_history(node)]
+    assert {hit.record.name for hit in await crm.records.search("theirs mine nobodys")} <= {"mine"}
+    history = [event async for event in crm.history.list_events(node)]
     assert "theirs" not in str(history)
     assert theirs.working_memory_id not in str(history)
     with pytest.raises(UploadNotFound):
-        await crm.get_upload(upload.id)
+        await crm.uploads.get(upload.id)
     with pytest.raises(PermissionDenied):
-        await crm.update_wm_record(mine.working_memory_id, app_id="erp")
+        await crm.records.update(mine.working_memory_id, app_id="erp")
 
 
 async def test_an_app_sees_its_own_mappings_and_the_shared_ones(context: AsyncContextClient):
     rules = {"role_field": "role", "content_field": "content"}
     crm, of_two = context.with_credential("of-crm"), context.with_credential("of-two-apps")
     for app_id, name in (("erp", "theirs"), ("", "shared"), ("crm", "mine"), ("erp", "shared")):
-        await context.register_mapping(name, rules, app_id=app_id)
+        await context.mappings.register(name, rules, app_id=app_id)
 
-    assert {(one.app_id, one.mapping_name) async for one in crm.list_mappings() if not one.built_in} == {
+    assert {(one.app_id, one.mapping_name) async for one in crm.mappings.list() if not one.built_in} == {
         ("", "shared"),
         ("crm", "mine"),
     }
-    assert {one.app_id async for one in of_two.list_mappings() if not one.built_in} == {"", "crm", "erp"}
+    assert {one.app_id async for one in of_two.mappings.list() if not one.built_in} == {"", "crm", "erp"}
     with pytest.raises(MappingNotFound) as caught:
-        await crm.get_mapping("theirs", app_id="erp")
+        await crm.mappings.get("theirs", app_id="erp")
     assert "erp" not in caught.value.message
     with pytest.raises(MappingNotFound):
-        await crm.delete_mapping("shared")
-    assert (await context.get_mapping("shared")).mapping_name == "shared"
-    assert (await crm.register_mapping("shared", rules)).app_id == "crm"
+        await crm.mappings.delete("shared")
+    assert (await context.mappings.get("shared")).mapping_name == "shared"
+    assert (await crm.mappings.register("shared", rules)).app_id == "crm"
 
 
 async def test_a_request_id_of_a_key_with_other_bounds_is_another_request(
@@ -222,15 +224,15 @@ async def test_a_request_id_of_a_key_with_other_bounds_is_another_request(
     request_id, again = uuid.uuid4(), {}
     for key in (KEY, "of-two-graphs", "of-billing"):
         client = graph.with_credential(key)
-        node = await client.create_node("Session", request_id=request_id)
-        assert (await client.create_node("Session", request_id=request_id)).id == node.id
+        node = await client.graph.create_node("Session", request_id=request_id)
+        assert (await client.graph.create_node("Session", request_id=request_id)).id == node.id
         again[key] = node.id
     assert len(set(again.values())) == 3
     records = {}
     for key in (KEY, "of-crm", "of-billing"):
         client = context.with_credential(key)
-        record = await client.insert_wm_record("file", "a.txt", request_id=request_id)
-        repeated = await client.insert_wm_record("file", "a.txt", request_id=request_id)
+        record = await client.records.insert("file", "a.txt", request_id=request_id)
+        repeated = await client.records.insert("file", "a.txt", request_id=request_id)
         assert repeated.working_memory_id == record.working_memory_id
         records[key] = record.working_memory_id
     assert len(set(records.values())) == 3
@@ -238,17 +240,17 @@ async def test_a_request_id_of_a_key_with_other_bounds_is_another_request(
 
 async def test_an_id_that_is_taken_outside_says_so_and_no_more(graph: AsyncEntityClient, context: AsyncContextClient):
     """Ids are unique in a tenant, external ids in a graph: who knows one learns that it is in use."""
-    node = await graph.create_node("Session", external_id="thread", agent_bundle_id="shipping", name="secret")
-    record = await context.insert_wm_record("file", "secret", app_id="erp")
+    node = await graph.graph.create_node("Session", external_id="thread", agent_bundle_id="shipping", name="secret")
+    record = await context.records.insert("file", "secret", app_id="erp")
     billing = graph.with_credential("of-billing")
 
     for call, error_class in (
-        (billing.create_node("Session", id=node.id), NodeExists),
-        (billing.create_node("Session", external_id="thread"), ExternalIdTaken),
-        (billing.create_node("Session", external_id="thread", get_existing=True), ContextKeepError),
-        (billing.write_graph([NodeInput("Session", id=node.id)], on_existing="skip"), NodeExists),
+        (billing.graph.create_node("Session", id=node.id), NodeExists),
+        (billing.graph.create_node("Session", external_id="thread"), ExternalIdTaken),
+        (billing.graph.create_node("Session", external_id="thread", get_existing=True), ContextKeepError),
+        (billing.graph.write([NodeInput("Session", id=node.id)], on_existing="skip"), NodeExists),
         (
-            context.with_credential("of-crm").insert_wm_record(
+            context.with_credential("of-crm").records.insert(
                 "file", "a.txt", working_memory_id=record.working_memory_id
             ),
             RecordExists,
@@ -263,14 +265,14 @@ async def test_an_id_that_is_taken_outside_says_so_and_no_more(graph: AsyncEntit
 
 async def test_a_bound_purge_may_be_repeated(context: AsyncContextClient):
     crm = context.with_credential("of-crm")
-    record = await crm.insert_wm_record("file", "mine")
-    await crm.delete_wm_record(record.working_memory_id, purge=True)
+    record = await crm.records.insert("file", "mine")
+    await crm.records.delete(record.working_memory_id, purge=True)
 
-    await crm.delete_wm_record(record.working_memory_id, purge=True)
+    await crm.records.delete(record.working_memory_id, purge=True)
 
-    assert [one.kind async for one in crm.list_wm_record_actions(record.working_memory_id)] == ["purged"]
+    assert [one.kind async for one in crm.records.list_actions(record.working_memory_id)] == ["purged"]
     with pytest.raises(RecordNotFound):
-        await context.with_credential("of-billing").delete_wm_record(record.working_memory_id, purge=True)
+        await context.with_credential("of-billing").records.delete(record.working_memory_id, purge=True)
 
 
 async def test_a_bound_key_works_within_its_bounds(graph: AsyncEntityClient, context: AsyncContextClient):
@@ -278,20 +280,20 @@ async def test_a_bound_key_works_within_its_bounds(graph: AsyncEntityClient, con
     billing, files = graph.with_credential("of-billing"), context.with_credential("of-billing")
     session, turn = NodeInput("Session"), NodeInput("Turn", data=TURN)
     edge = EdgeInput(session.id, turn.id, "Contains")
-    await billing.write_graph([session, turn], [edge])
-    await billing.write_graph([session, turn], [edge], on_existing="skip")
-    await billing.append_progress(turn.id, "message", message="working")
-    await billing.set_node_io(turn.id, input={"a": 1})
-    await billing.upsert_embedding(turn.id, [1.0, 0.5])
-    await billing.update_node_status(turn.id, "Completed")
-    assert len([one async for one in billing.list_progress(turn.id)]) == 2
-    assert [one.content for one in await files.chat_history(session.id)] == ["hello"]
-    assert await billing.count_nodes() == 2
-    assert [(one.nodes, one.edges) async for one in billing.list_graphs()] == [(2, 1)]
-    assert [(one.edge_type, one.edges) async for one in billing.list_edge_types()] == [("Contains", 1)]
-    stored = await files.upload_blob(b"bytes", name="a.txt", entity_node_id=session.id)
-    assert await files.get_content(stored.working_memory_id) == b"bytes"
-    await files.delete_wm_record(stored.working_memory_id)
-    await files.restore_wm_record(stored.working_memory_id)
-    assert [one.name async for one in files.list_blobs(session.id)] == ["a.txt"]
-    await billing.reset_node(turn.id)
+    await billing.graph.write([session, turn], [edge])
+    await billing.graph.write([session, turn], [edge], on_existing="skip")
+    await billing.progress.append(turn.id, "message", message="working")
+    await billing.graph.set_node_io(turn.id, input={"a": 1})
+    await billing.embeddings.upsert(turn.id, [1.0, 0.5])
+    await billing.graph.update_node_status(turn.id, "Completed")
+    assert len([one async for one in billing.progress.list(turn.id)]) == 2
+    assert [one.content for one in await files.history.stream(session.id)] == ["hello"]
+    assert await billing.graph.count() == 2
+    assert [(one.nodes, one.edges) async for one in billing.graph.list_graphs()] == [(2, 1)]
+    assert [(one.edge_type, one.edges) async for one in billing.graph.list_edge_types()] == [("Contains", 1)]
+    stored = await files.blobs.upload(b"bytes", name="a.txt", entity_node_id=session.id)
+    assert await files.blobs.get_content(stored.working_memory_id) == b"bytes"
+    await files.records.delete(stored.working_memory_id)
+    await files.records.restore(stored.working_memory_id)
+    assert [one.name async for one in files.blobs.list(session.id)] == ["a.txt"]
+    await billing.graph.reset_node(turn.id)

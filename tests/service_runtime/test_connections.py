@@ -28,7 +28,7 @@ async def test_a_client_connects_again_without_a_failed_call(entity_settings, ca
         calls = 0
         async with asyncio.timeout(60):
             while len(peers) < 4 or calls < 100:
-                await asyncio.gather(*(client.create_node("Session") for _ in range(8)))
+                await asyncio.gather(*(client.graph.create_node("Session") for _ in range(8)))
                 calls += 8
 
 
@@ -41,9 +41,9 @@ async def test_a_stream_outlives_its_connection(entity_settings, callers):
         entity_service.app.running(settings, callers=callers) as port,
         AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY) as client,
     ):
-        await client.write_graph([session, *turns], edges)
+        await client.graph.write([session, *turns], edges)
         seen = 0
-        async for _ in client.traverse(session.id, depth_max=1):
+        async for _ in client.graph.traverse(session.id, depth_max=1):
             seen += 1
             if seen % 100 == 0:
                 await asyncio.sleep(0.5)

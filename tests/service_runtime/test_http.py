@@ -77,7 +77,7 @@ async def test_what_one_writes_as_json_the_other_reads_over_grpc(http, graph: As
     assert written.headers["content-type"] == JSON
     made = written.json()["node"]
 
-    read = await graph.get_node(made["id"])
+    read = await graph.graph.get_node(made["id"])
     assert (read.name, read.data) == ("zebra", {"a": 1})
     assert isinstance(made["seq"], str), "64-bit numbers are texts in JSON: a browser's numbers have 53"
     again = await post(http, "GetNode", {"node_id": made["id"]})  # a field's name in the proto is taken, too
@@ -85,7 +85,7 @@ async def test_what_one_writes_as_json_the_other_reads_over_grpc(http, graph: As
 
 
 async def test_protobuf_is_taken_and_given_too(http, graph: AsyncEntityClient):
-    node = await graph.create_node("Session", name="zebra")
+    node = await graph.graph.create_node("Session", name="zebra")
     request = pb.GetNodeRequest(node_id=str(node.id))
     answer = await post(http, "GetNode", request.SerializeToString(), content_type=PROTO, connect_protocol_version="1")
     assert (answer.status_code, answer.headers["content-type"]) == (200, PROTO)
@@ -99,7 +99,7 @@ async def test_protobuf_is_taken_and_given_too(http, graph: AsyncEntityClient):
 async def test_an_error_says_what_grpc_says(http, graph: AsyncEntityClient, caplog: pytest.LogCaptureFixture):
     node_id = str(new_id())
     with pytest.raises(NodeNotFound) as raised:
-        await graph.get_node(node_id)
+        await graph.graph.get_node(node_id)
     answer = await post(http, "GetNode", {"nodeId": node_id})
 
     assert answer.status_code == 404
@@ -158,7 +158,7 @@ async def test_without_a_key_nothing_is_read_and_nothing_is_told(http):
 
 
 async def test_a_key_sees_its_own_tenant_alone(http, graph: AsyncEntityClient):
-    node = await graph.create_node("Session")
+    node = await graph.graph.create_node("Session")
     answer = await post(http, "GetNode", {"nodeId": str(node.id)}, authorization=f"Bearer {OTHER_KEY}")
     assert answer.status_code == 404
     answer = await post(http, "GetNode", {"nodeId": str(node.id)}, authorization="", x_api_key=KEY)
@@ -250,7 +250,7 @@ async def test_json_may_have_a_mib_and_protobuf_four(http, graph: AsyncEntityCli
     text = json.dumps({"a": "x" * 900_000})
     written = await post(http, "CreateNode", {"node": {"generalTypeName": "T", "dataJson": text}})
     assert written.status_code == 200
-    assert (await graph.get_node(written.json()["node"]["id"])).data == json.loads(text)
+    assert (await graph.graph.get_node(written.json()["node"]["id"])).data == json.loads(text)
 
     large = await post(http, "CreateNode", {"node": {"generalTypeName": "T", "dataJson": "x" * 1024 * 1024}})
     assert (large.status_code, reason(large)) == (429, "LIMIT_EXCEEDED")
@@ -267,7 +267,7 @@ async def test_json_may_have_a_mib_and_protobuf_four(http, graph: AsyncEntityCli
 
 async def test_an_answer_of_megabytes_arrives_whole(http, graph: AsyncEntityClient):
     nodes = [NodeInput("T", data={"text": '"' * 30_000}) for _ in range(50)]
-    await graph.write_graph(nodes, [])
+    await graph.graph.write(nodes, [])
     answer = await post(http, "BatchGetNodes", {"nodeIds": [str(node.id) for node in nodes]})
     assert answer.status_code == 200
     assert [json.loads(node["dataJson"]) for node in answer.json()["nodes"]] == [node.data for node in nodes]

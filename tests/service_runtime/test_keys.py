@@ -331,7 +331,7 @@ async def test_calls_without_a_valid_key_share_a_budget_and_hold_up_no_correct_k
     async with AsyncExitStack() as opened:
         channels = [await opened.enter_async_context(grpc.aio.insecure_channel(stack.entity)) for _ in kinds]
         graph = await opened.enter_async_context(AsyncEntityClient(stack.entity, api_key=known, retries=0))
-        await graph.get_recent_calls()
+        await graph.operations.get_recent_calls()
         floods = [
             asyncio.create_task(flood(channel, kind))
             for channel, kind in zip(channels, kinds, strict=True)
@@ -341,7 +341,7 @@ async def test_calls_without_a_valid_key_share_a_budget_and_hold_up_no_correct_k
         await asyncio.sleep(0.3)
         for _ in range(3):
             late = graph.with_credential(administration.create(new_key()))
-            await asyncio.gather(graph.get_recent_calls(), late.get_recent_calls())
+            await asyncio.gather(graph.operations.get_recent_calls(), late.operations.get_recent_calls())
         probes = grpc.aio.insecure_channel(stack.entity, options=[("grpc.use_local_subchannel_pool", 1)])
         probe = await opened.enter_async_context(probes)
         await health_pb2_grpc.HealthStub(probe).Check(health_pb2.HealthCheckRequest(service="liveness"))
@@ -365,9 +365,9 @@ async def test_without_any_key_every_call_is_refused(stack: Addresses):
         AsyncContextClient(stack.context, api_key="") as context,
     ):
         with pytest.raises(Unauthenticated):
-            await graph.create_node("Session")
+            await graph.graph.create_node("Session")
         with pytest.raises(Unauthenticated):
-            await context.get_mapping("simple_chat")
+            await context.mappings.get("simple_chat")
 
 
 @pytest.mark.usefixtures("at_once")
@@ -376,15 +376,15 @@ async def test_calls_without_a_key_that_are_allowed_end_with_the_first_key_for_g
     stack: Addresses, administration: KeyAdministration
 ):
     async with AsyncEntityClient(stack.entity) as anybody:
-        node = await anybody.create_node("Session")
+        node = await anybody.graph.create_node("Session")
         key = administration.create(new_key())
 
         with pytest.raises(Unauthenticated):
-            await anybody.get_node(node.id)
-        assert (await anybody.with_credential(key).get_node(node.id)).created_by == "anonymous"
+            await anybody.graph.get_node(node.id)
+        assert (await anybody.with_credential(key).graph.get_node(node.id)).created_by == "anonymous"
         administration.revoke(key)
         with pytest.raises(Unauthenticated):
-            await anybody.get_node(node.id)
+            await anybody.graph.get_node(node.id)
 
 
 @pytest.mark.parametrize(
@@ -413,22 +413,22 @@ async def test_both_services_check_the_callers_own_key_and_its_scopes(
     elsewhere = administration.create(new_key(scopes=["read", "write", "admin"]))
     session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "hello"})
     async with AsyncEntityClient(stack.entity, api_key=writes) as graph, AsyncContextClient(stack.context) as context:
-        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+        await graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
 
         with pytest.raises(PermissionDenied) as caught:
-            await graph.get_node(session.id)
+            await graph.graph.get_node(session.id)
         assert caught.value.metadata["scope"] == "read"
         with pytest.raises(PermissionDenied):
-            await graph.with_credential(reads).create_node("Session")
+            await graph.with_credential(reads).graph.create_node("Session")
         # The history needs `read` of both services, and the same key goes to both.
-        (message,) = await context.with_credential(reads).chat_history(session.id)
+        (message,) = await context.with_credential(reads).history.stream(session.id)
         assert message.content == "hello"
         with pytest.raises(PermissionDenied):
-            await context.with_credential(writes).chat_history(session.id)
+            await context.with_credential(writes).history.stream(session.id)
         with pytest.raises(NodeNotFound):
-            await graph.with_credential(elsewhere).get_node(session.id)
+            await graph.with_credential(elsewhere).graph.get_node(session.id)
         with pytest.raises(NodeNotFound):
-            await context.with_credential(elsewhere).chat_history(session.id)
+            await context.with_credential(elsewhere).history.stream(session.id)
 
 
 @pytest.mark.usefixtures("at_once")

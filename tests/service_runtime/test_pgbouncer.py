@@ -101,16 +101,19 @@ async def test_tenants_share_connections_and_nothing_else(stack: Addresses):
             session = NodeInput("Session", name=key)
             turns = [NodeInput("Turn", data={"user_input": f"{key} {number} {turn}"}) for turn in range(5)]
             edges = [EdgeInput(session.id, turn.id, "Contains") for turn in turns]
-            await graph.with_credential(key).write_graph([session, *turns], edges)
-            messages = await context.with_credential(key).chat_history(session.id)
+            await graph.with_credential(key).graph.write([session, *turns], edges)
+            messages = await context.with_credential(key).history.stream(session.id)
             assert [message.content for message in messages] == [f"{key} {number} {turn}" for turn in range(5)]
-            file = await context.with_credential(key).upload_blob(f"{key} {number}".encode(), name="file")
-            assert await context.with_credential(key).get_content(file.working_memory_id) == f"{key} {number}".encode()
-            await graph.with_credential(key).update_node_data(session.id, {"number": number})
+            file = await context.with_credential(key).blobs.upload(f"{key} {number}".encode(), name="file")
+            assert (
+                await context.with_credential(key).blobs.get_content(file.working_memory_id)
+                == f"{key} {number}".encode()
+            )
+            await graph.with_credential(key).graph.update_node_data(session.id, {"number": number})
             return session.id
 
         everything = [conversation(key, number) for key in (KEY, OTHER_KEY) for number in range(20)]
         sessions = await asyncio.gather(*everything)
         for node_id in sessions[20:]:
             with pytest.raises(NodeNotFound):
-                await graph.get_node(node_id)
+                await graph.graph.get_node(node_id)

@@ -46,10 +46,10 @@ async def test_a_history_is_one_trace(services: Addresses, spans: InMemorySpanEx
         AsyncEntityClient(services.entity, api_key=KEY) as graph,
         AsyncContextClient(services.context, api_key=KEY) as context,
     ):
-        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+        await graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
         spans.clear()
         with trace.get_tracer("app").start_as_current_span("app"):
-            await context.chat_history(session.id)
+            await context.history.stream(session.id)
 
     await ended(spans, "contextkeep.context.v1.ChatHistory/StreamChatHistory")
     finished = spans.get_finished_spans()
@@ -68,8 +68,8 @@ async def test_a_history_is_one_trace(services: Addresses, spans: InMemorySpanEx
 async def test_an_upload_and_a_download_show_the_blob(services: Addresses, spans: InMemorySpanExporter, tmp_path: Path):
     async with AsyncContextClient(services.context, api_key=KEY) as context:
         with trace.get_tracer("app").start_as_current_span("app"):
-            file = await context.upload_blob(b"bytes", name="a")
-            await context.get_blob(file.working_memory_id)
+            file = await context.blobs.upload(b"bytes", name="a")
+            await context.blobs.get(file.working_memory_id)
 
     await ended(spans, "contextkeep.context.v1.WorkingMemory/GetBlob")
     below = tree(spans.get_finished_spans())
@@ -81,7 +81,7 @@ async def test_an_upload_and_a_download_show_the_blob(services: Addresses, spans
 async def test_a_failed_call_is_a_failed_span_with_its_reason(services: Addresses, spans: InMemorySpanExporter):
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
         with trace.get_tracer("app").start_as_current_span("app"), pytest.raises(NodeNotFound):
-            await graph.get_node(NO_NODE)
+            await graph.graph.get_node(NO_NODE)
 
     await ended(spans, "contextkeep.entity.v1.EntityGraph/GetNode")
     by_name = {span.name: span for span in spans.get_finished_spans()}
@@ -97,8 +97,8 @@ async def test_where_nobody_traces_there_is_no_span(services: Addresses, spans: 
         pass  # off again
 
     async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
-        await graph.create_node("Session")
-        await graph.create_node("Session")
+        await graph.graph.create_node("Session")
+        await graph.graph.create_node("Session")
 
     assert spans.get_finished_spans() == ()
 
@@ -108,11 +108,11 @@ async def test_metrics_count_calls_by_method_and_status(entity_settings, callers
     async with entity_service.app.running(settings, callers=callers) as port:
         async with AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY) as graph:
             for _ in range(3):
-                await graph.create_node("Session")
+                await graph.graph.create_node("Session")
             with pytest.raises(NodeNotFound):
-                await graph.get_node(NO_NODE)
+                await graph.graph.get_node(NO_NODE)
             with pytest.raises(Unauthenticated):
-                await graph.with_credential("wrong").get_node(NO_NODE)
+                await graph.with_credential("wrong").graph.get_node(NO_NODE)
 
         found = await scraped(metrics_ports[0])
 
@@ -136,13 +136,13 @@ async def test_metrics_say_how_contexts_stand_and_how_long_recalls_take(
         context_service.app.running(settings, callers=callers) as port,
         AsyncContextClient(f"127.0.0.1:{port}", api_key=KEY) as context,
     ):
-        context_id = (await context.send_message("The cat is black.")).context_id
-        await context.send_message("Which colour has the cat?", context_id)
-        await context.recall(context_id, "cat")
+        context_id = (await context.contexts.send("The cat is black.")).context_id
+        await context.contexts.send("Which colour has the cat?", context_id)
+        await context.contexts.recall(context_id, "cat")
         with pytest.raises(ContextNotFound):
-            await context.recall(NO_NODE, "cat")
-        gone = (await context.send_message("x")).context_id
-        await context.delete_context(gone)  # the next pass removes it
+            await context.contexts.recall(NO_NODE, "cat")
+        gone = (await context.contexts.send("x")).context_id
+        await context.contexts.delete(gone)  # the next pass removes it
         async with asyncio.timeout(20):
             while not (found := await scraped(metrics_ports[0]))["contextkeep_erasures_pending_seconds"]:
                 await asyncio.sleep(0.05)

@@ -141,9 +141,9 @@ async def test_a_history_goes_through_both_services(stack: tuple[Addresses, bool
         AsyncEntityClient(addresses.entity, **options) as graph,
         AsyncContextClient(addresses.context, **options) as context,
     ):
-        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+        await graph.graph.write([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
 
-        (message,) = await context.chat_history(session.id)
+        (message,) = await context.history.stream(session.id)
 
     assert message.content == "hello"
 
@@ -159,11 +159,11 @@ async def test_who_trusts_no_such_authority_or_is_not_trusted_gets_nothing(stack
     for options in strangers:
         async with AsyncEntityClient(addresses.entity, api_key=KEY, retries=0, **options) as client:
             with pytest.raises(Unavailable):
-                await client.create_node("Session")
+                await client.graph.create_node("Session")
     plain = addresses.entity.removeprefix("https://")
     async with AsyncEntityClient(plain, api_key=KEY, retries=0, timeout_s=5) as client:
         with pytest.raises(Unavailable):
-            await client.create_node("Session")
+            await client.graph.create_node("Session")
 
 
 Reach = Callable[[Issued], Awaitable[bool]]  # whether it answers who trusts an authority
@@ -178,7 +178,7 @@ async def entity_port(request: pytest.FixtureRequest, files: TlsFiles) -> AsyncI
             options: dict[str, Any] = {"api_key": KEY, "retries": 0, "root_certificates": authority.pem[0]}
             async with AsyncEntityClient(f"https://localhost:{port}", **options) as client:
                 try:
-                    await client.create_node("Session")
+                    await client.graph.create_node("Session")
                 except Unavailable:
                     return False
                 return True
@@ -283,8 +283,8 @@ async def test_the_context_service_shows_and_trusts_renewed_files_without_a_rest
     graph_options = {"api_key": KEY, "root_certificates": AUTHORITY.pem[0], "client_certificate": CLIENT}
     session = NodeInput("Session")
     async with AsyncEntityClient(addresses.entity, **graph_options) as graph:
-        await graph.write_graph([session, turn := NodeInput("Turn", data={"user_input": "hello"})], [])
-        await graph.create_edge(session.id, turn.id, "Contains")
+        await graph.graph.write([session, turn := NodeInput("Turn", data={"user_input": "hello"})], [])
+        await graph.graph.create_edge(session.id, turn.id, "Contains")
     assert not await reads(addresses, session, STRANGER)
 
     renewed = issue("context", AUTHORITY)
@@ -311,7 +311,7 @@ async def reads(addresses: Addresses, session: NodeInput, authority: Issued) -> 
     options: dict[str, Any] = {"api_key": KEY, "retries": 0, "root_certificates": authority.pem[0]}
     async with AsyncContextClient(addresses.context, **options) as context:
         try:
-            (message,) = await context.chat_history(session.id)
+            (message,) = await context.history.stream(session.id)
         except Unavailable as error:
             assert error.metadata["dependency"] == "entity-service"
             return False
@@ -351,10 +351,10 @@ async def test_a_call_under_way_finishes_on_the_connection_that_it_began_on(enti
     ):
         session, turns = NodeInput("Session"), [NodeInput("Turn") for _ in range(1500)]
         async with connection.lent() as client:
-            await client.write_graph([session, *turns], [])
-            await client.write_graph([], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+            await client.graph.write([session, *turns], [])
+            await client.graph.write([], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
         async with connection.lent() as client:
-            walk = client.traverse(session.id)
+            walk = client.graph.traverse(session.id)
             found = [await anext(walk)]
 
             write(files, issue("service", AUTHORITY))
@@ -362,13 +362,13 @@ async def test_a_call_under_way_finishes_on_the_connection_that_it_began_on(enti
 
             async with connection.lent() as other:
                 assert other is not client
-                await other.get_node(session.id)
+                await other.graph.get_node(session.id)
             found += [node async for node in walk]
-            assert await client.get_node(session.id)  # nor is it closed before it is given back
+            assert await client.graph.get_node(session.id)  # nor is it closed before it is given back
         assert len(found) == 1500
         assert opened[0] is client
         with pytest.raises(RuntimeError, match="closed"):
-            await client.get_node(session.id)
+            await client.graph.get_node(session.id)
         assert len(opened) == 2
 
 

@@ -1,4 +1,4 @@
-"""What a caller says: of new rows, for `write_graph`; of where to look for nodes; of a context and its messages.
+"""What a caller says: of new rows, for `graph.write`; of where to look for nodes; of a context and its messages.
 
 Ids of rows are made here, so that an edge can name a node of the same call:
 

@@ -74,14 +74,14 @@ class World:
         """Write a node, and an edge to it if it is below another one; return its id."""
         bundle = fields.pop("agent_bundle_id", "")
         placed = {"graph_name": fields.pop("graph_name", "default"), "agent_bundle_id": bundle}
-        made = await self.graph.create_node(node_type, name=name, data=fields, **placed)
+        made = await self.graph.graph.create_node(node_type, name=name, data=fields, **placed)
         if below:
-            await self.graph.create_edge(below, made.id, edge)
+            await self.graph.graph.create_edge(below, made.id, edge)
         return made.id
 
     async def approve(self, name: str, rules: dict[str, Any]) -> None:
-        put = await self.context.put_definition(name, rules)
-        await self.context.approve_definition(name, put.version)
+        put = await self.context.definitions.put(name, rules)
+        await self.context.definitions.approve(name, put.version)
 
 
 def facet(slug: str = "state", **said: Any) -> dict[str, Any]:

@@ -47,23 +47,23 @@ def world(services: Stack) -> World:
 
 async def compiled(world: World, **what: Any) -> Any:
     """Compile, and return the last that was told, with all problems."""
-    told = [one async for one in world.context.compile_pages(**what)]
+    told = [one async for one in world.context.compiled_pages.compile(**what)]
     assert [one.is_done for one in told] == [*([False] * (len(told) - 1)), True]
     return replace(told[-1], problems=tuple(problem for one in told for problem in one.problems))
 
 
 async def titles(world: World) -> list[str]:
-    return sorted([one.title async for one in world.context.list_compiled_pages()])
+    return sorted([one.title async for one in world.context.compiled_pages.list()])
 
 
 async def said(world: World, node_id: str) -> dict[str, str]:
     """Return what the page of a node says, by facet."""
-    (page,) = [one async for one in world.context.list_compiled_pages(node_id=node_id)]
-    return {one.slug: one.text for one in (await world.context.get_compiled_page(page.page_id)).facets}
+    (page,) = [one async for one in world.context.compiled_pages.list(node_id=node_id)]
+    return {one.slug: one.text for one in (await world.context.compiled_pages.get(page.page_id)).facets}
 
 
 async def asked(world: World, query: str, **options: Any) -> Any:
-    return await world.context.query_context(query, provider_ids=["brain"], **options)
+    return await world.context.query.ask(query, provider_ids=["brain"], **options)
 
 
 async def hits(world: World, query: str) -> list[str]:
@@ -71,8 +71,8 @@ async def hits(world: World, query: str) -> list[str]:
 
 
 async def the_page(world: World, node_id: str) -> Any:
-    (page,) = [one async for one in world.context.list_compiled_pages(node_id=node_id)]
-    return await world.context.get_compiled_page(page.page_id)
+    (page,) = [one async for one in world.context.compiled_pages.list(node_id=node_id)]
+    return await world.context.compiled_pages.get(page.page_id)
 
 
 # What a compile makes
@@ -110,10 +110,10 @@ async def test_a_draft_changes_no_page_and_its_approval_does_with_the_next_compi
     node = await world.node("Customer", "Orrery", text="Pays late", other="Sails")
     await world.approve("customer", rules())
     await compiled(world)
-    put = await world.context.put_definition("customer", rules(facet(text="entity.data.other")))
+    put = await world.context.definitions.put("customer", rules(facet(text="entity.data.other")))
     assert (await compiled(world)).pages_written == 0
     assert (await said(world, node), (await the_page(world, node)).stale) == ({"state": "Pays late"}, ())
-    await world.context.approve_definition("customer", put.version)
+    await world.context.definitions.approve("customer", put.version)
     page = await the_page(world, node)
     assert page.stale == ("version 2 of its definition is approved, and it is of 1",)
     answer = await asked(world, "pays late")
@@ -125,7 +125,7 @@ async def test_a_draft_changes_no_page_and_its_approval_does_with_the_next_compi
 
 async def test_without_an_approved_definition_nothing_is_read_and_the_provider_is_skipped(world: World):
     await world.node("Customer", "Orrery", text="Pays late")
-    await world.context.put_definition("customer", rules())
+    await world.context.definitions.put("customer", rules())
     assert (await compiled(world)).nodes_read == 0
     (status,) = (await asked(world, "pays late")).providers
     assert (status.state, status.reason) == ("skipped", "no page is compiled")
@@ -139,11 +139,11 @@ async def test_one_changed_node_compiles_one_page(world: World):
     await world.approve("customer", rules(facet(), facet("notes", walk=BELOW)))
     await compiled(world)
 
-    await world.graph.update_node_data(nodes[0], {"text": "new"})
+    await world.graph.graph.update_node_data(nodes[0], {"text": "new"})
     done = await compiled(world)
     assert (done.nodes_read, done.pages_written, done.pages_unchanged) == (1, 1, 0)
     assert await said(world, nodes[0]) == {"state": "new"}
-    await world.graph.update_node_data(below, {"text": "other"})
+    await world.graph.graph.update_node_data(below, {"text": "other"})
     done = await compiled(world)
     assert (done.nodes_read, done.pages_written) == (1, 1)
     assert await said(world, nodes[1]) == {"state": "old", "notes": "other"}
@@ -159,8 +159,8 @@ async def test_what_no_page_depends_on_compiles_none(world: World):
     await world.approve("customer", rules(facet(walk=BELOW)))
     await compiled(world)
     await world.node("Note", below=deep, text="too deep")  # an edge out of a node at the end of the walk
-    await world.graph.create_edge(alone, node, "Has")  # an edge to the page's node, which walks out
-    await world.graph.update_node_data(alone, {"text": "changed"})
+    await world.graph.graph.create_edge(alone, node, "Has")  # an edge to the page's node, which walks out
+    await world.graph.graph.update_node_data(alone, {"text": "changed"})
     assert (await compiled(world)).nodes_read == 0
 
 
@@ -173,13 +173,13 @@ async def test_a_new_node_a_new_edge_and_one_that_is_gone_are_in_the_page(world:
     new = await world.node("Customer", "Zeta")
     assert (await compiled(world)).pages_written == 2
     assert (await said(world, node), await said(world, new)) == ({"notes": "new"}, {})
-    (edge,) = [one async for one in world.graph.list_edges(node)]
-    await world.graph.delete_edge(edge.id)
+    (edge,) = [one async for one in world.graph.graph.list_edges(node)]
+    await world.graph.graph.delete_edge(edge.id)
     assert (await compiled(world)).nodes_read == 1
     assert await said(world, node) == {}
-    await world.graph.create_edge(node, note, "Has")
+    await world.graph.graph.create_edge(node, note, "Has")
     await compiled(world)
-    await world.graph.delete_node(note)
+    await world.graph.graph.delete_node(note)
     await compiled(world)
     assert await said(world, node) == {}
     assert await hits(world, "new") == []
@@ -189,13 +189,13 @@ async def test_an_archived_node_comes_back(world: World):
     node = await world.node("Customer", "Orrery", text="x")
     note = await world.node("Note", below=node, text="note")
     await world.approve("customer", rules(facet("notes", walk=BELOW)))
-    await world.graph.archive_node(note)
+    await world.graph.graph.archive_node(note)
     await compiled(world)
     assert await said(world, node) == {}
-    await world.graph.archive_node(note, restore=True)
+    await world.graph.graph.archive_node(note, restore=True)
     await compiled(world)
     assert await said(world, node) == {"notes": "note"}
-    await world.graph.archive_node(node)
+    await world.graph.graph.archive_node(node)
     assert (await compiled(world)).pages_removed == 1
     assert await titles(world) == []
 
@@ -209,7 +209,7 @@ async def test_a_removed_node_takes_its_page_away_and_not_being_seen_does_not(wo
     other = world.of(agent_bundle_id="law")
     assert (await compiled(other)).pages_removed == 0
     assert await titles(world) == ["Orrery", "Zeta"]
-    await world.graph.delete_node(gone)
+    await world.graph.graph.delete_node(gone)
     assert (await compiled(world)).pages_removed == 1
     assert await titles(world) == ["Orrery"]
     assert await hits(world, "early") == []
@@ -230,8 +230,8 @@ async def test_where_changes_are_forgotten_a_compile_of_all_nodes_removes_the_pa
     await compiled(sales)
     assert await rows(sales) == await rows(world)
     for node in (*gone, secret):
-        await world.graph.delete_node(node)
-    await world.graph.archive_node(archived)
+        await world.graph.graph.delete_node(node)
+    await world.graph.graph.archive_node(archived)
     # The type of a definition's nodes is another one: its pages are of none of them.
     await world.approve("ticket", rules(node_type="Incident"))
     await expire(world)
@@ -249,7 +249,7 @@ async def test_a_compile_of_a_node_that_is_gone_removes_its_pages(world: World):
     node = await world.node("Customer", "Orrery", text="x")
     await world.approve("customer", rules())
     await compiled(world)
-    await world.graph.delete_node(node)
+    await world.graph.graph.delete_node(node)
 
     done = await compiled(world, node_ids=[node])
 
@@ -284,7 +284,7 @@ async def test_a_page_is_as_fresh_as_it_says(world: World):
     assert answer.providers[0].state == "stale"
     stale = {one.title: one.metadata["stale"] for one in answer.hits}
     assert stale["New > State"] == "" and stale["Old > State"].startswith("it was good until")
-    by_title = {one.title: one.stale async for one in world.context.list_compiled_pages()}
+    by_title = {one.title: one.stale async for one in world.context.compiled_pages.list()}
     assert by_title["New"] == () and by_title["Old"][0].startswith("it was good until")
     hit = next(one for one in answer.hits if one.title.startswith("Old"))
     assert hit.as_of and abs(hit.as_of - (now - timedelta(days=2))) < timedelta(seconds=1)
@@ -294,12 +294,12 @@ async def test_a_rule_that_fails_keeps_the_page_and_says_so(world: World):
     node = await world.node("Customer", "Orrery", text="x", title="Orrery")
     await world.approve("customer", rules(title="entity.data.title"))
     await compiled(world)
-    await world.graph.update_node_data(node, {"title": None})
+    await world.graph.graph.update_node_data(node, {"title": None})
     done = await compiled(world)
     assert (done.pages_failed, done.problems[0].rule) == (1, "definition.title")
     page = await the_page(world, node)
     assert page.title == "Orrery" and page.stale[0].startswith("it could not be compiled: definition.title:")
-    await world.graph.update_node_data(node, {"title": "Orrery Ltd"})
+    await world.graph.graph.update_node_data(node, {"title": "Orrery Ltd"})
     assert (await compiled(world)).pages_written == 1
     page = await the_page(world, node)
     assert (page.title, page.stale) == ("Orrery Ltd", ())
@@ -310,12 +310,12 @@ async def test_retiring_takes_pages_out_at_once_and_the_next_compile_removes_the
     await world.approve("customer", rules())
     await compiled(world)
     page = await the_page(world, node)
-    await world.context.retire_definition("customer")
+    await world.context.definitions.retire("customer")
     assert (await titles(world), await hits(world, "pays late")) == ([], [])
     with pytest.raises(CompiledPageNotFound):
-        await world.context.get_compiled_page(page.page_id)
+        await world.context.compiled_pages.get(page.page_id)
     with pytest.raises(CompiledPageNotFound):
-        await world.context.put_facet(page.page_id, "note", "")
+        await world.context.compiled_pages.put_facet(page.page_id, "note", "")
     assert (await compiled(world)).pages_removed == 1
     assert await rows(world) == [0, 0, 0, 0]
 
@@ -379,9 +379,9 @@ async def test_what_an_unbound_key_compiled_is_read_by_nobody_who_sees_less(worl
             [("skipped", "no page is compiled")],
         )
         with pytest.raises(CompiledPageNotFound):
-            await other.context.get_compiled_page(page.page_id)
+            await other.context.compiled_pages.get(page.page_id)
     shop = world.of(app_ids=["shop"])
-    assert [one.definition_name async for one in shop.context.list_compiled_pages()] == ["shops"]
+    assert [one.definition_name async for one in shop.context.compiled_pages.list()] == ["shops"]
     graph = world.of(graph_names=["g"])
     assert await titles(graph) == ["Elsewhere"]
     unbound = next(one for one in (await asked(world, "secret lawsuit")).hits if "lawsuit" in one.snippet)
@@ -391,8 +391,8 @@ async def test_what_an_unbound_key_compiled_is_read_by_nobody_who_sees_less(worl
 
 
 async def the_page_of(world: World, definition: str) -> Any:
-    (page,) = [one async for one in world.context.list_compiled_pages(definition)]
-    return await world.context.get_compiled_page(page.page_id)
+    (page,) = [one async for one in world.context.compiled_pages.list(definition)]
+    return await world.context.compiled_pages.get(page.page_id)
 
 
 async def test_who_sees_less_compiles_pages_of_its_own_and_the_widest_speaks(world: World):
@@ -403,8 +403,8 @@ async def test_who_sees_less_compiles_pages_of_its_own_and_the_widest_speaks(wor
     sales = world.of(agent_bundle_id="sales")
     done = await compiled(sales)
     assert done.pages_written == 1
-    pages = [one async for one in sales.context.list_compiled_pages()]
-    seen = [(await sales.context.get_compiled_page(one.page_id)).facets for one in pages]
+    pages = [one async for one in sales.context.compiled_pages.list()]
+    seen = [(await sales.context.compiled_pages.get(one.page_id)).facets for one in pages]
     assert sorted([one.slug for one in facets] for facets in seen) == [["state"], ["state", "notes"]]
     assert not any("Secret" in one.text for facets in seen for one in facets)
     # The same facet of two audiences is one hit.
@@ -437,7 +437,7 @@ async def test_declassifying_ends_with_the_approval_and_not_with_the_next_compil
     await world.approve("customer", rules(facet("notes", walk=BELOW)))
     for _ in range(2):  # a compile of the narrower audience does not write the wider one's page
         pages = [
-            await sales.context.get_compiled_page(one.page_id) async for one in sales.context.list_compiled_pages()
+            await sales.context.compiled_pages.get(one.page_id) async for one in sales.context.compiled_pages.list()
         ]
         assert [one.text for page in pages for one in page.facets] == []
         assert await hits(sales, "lawsuit") == []
@@ -480,7 +480,7 @@ async def test_one_compile_of_an_audience_is_under_way_at_a_time(world: World):
     for number in range(compiling.BATCH + 1):
         await world.node("Customer", f"C{number}", text="x")
     await world.approve("customer", rules())
-    first = world.context.compile_pages()
+    first = world.context.compiled_pages.compile()
     await anext(first)
     with pytest.raises(CompileUnderWay):
         await compiled(world)
@@ -488,7 +488,7 @@ async def test_one_compile_of_an_audience_is_under_way_at_a_time(world: World):
     await first.aclose()
     await until_free(world)
     await compiled(world)
-    assert len({one.node_id async for one in world.context.list_compiled_pages()}) == compiling.BATCH + 1
+    assert len({one.node_id async for one in world.context.compiled_pages.list()}) == compiling.BATCH + 1
 
 
 async def until_free(world: World) -> None:
@@ -513,7 +513,7 @@ async def test_one_that_was_taken_the_place_of_writes_nothing_any_more(world: Wo
     for number in range(2 * compiling.BATCH):
         await world.node("Customer", f"C{number}", text="x")
     await world.approve("customer", rules())
-    first = world.context.compile_pages()
+    first = world.context.compiled_pages.compile()
     await anext(first)
     await compiled(world)
     with pytest.raises(CompileUnderWay):
@@ -531,7 +531,7 @@ async def test_whatever_ends_a_compile_the_next_one_goes_on(world: World, monkey
     nodes = [await world.node("Customer", f"C{number}", text=f"lamp {number}") for number in range(3)]
     await world.approve("customer", rules(facet(), facet("notes", walk=BELOW)))
     await compiled(world, node_ids=nodes[:1])
-    await world.graph.update_node_data(nodes[0], {"text": "lamp changed"})
+    await world.graph.graph.update_node_data(nodes[0], {"text": "lamp changed"})
     unkilled, count = Transaction.query, 0
 
     async def killed(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -573,7 +573,7 @@ async def test_a_facet_that_is_put_says_who_and_stays_when_its_page_is_compiled(
     await world.approve("customer", rules())
     await compiled(world)
     page = await the_page(world, node)
-    put = await world.context.put_facet(
+    put = await world.context.compiled_pages.put_facet(
         page.page_id,
         "handling",
         "Call on Mondays",
@@ -586,20 +586,20 @@ async def test_a_facet_that_is_put_says_who_and_stays_when_its_page_is_compiled(
     assert (put.put_by, put.trust, put.confidence, put.compile_id) == ("tests", 1, 0.5, "")
     assert [(one.label, one.uri) for one in put.sources] == [("Ada", "https://crm.example/7")]
     assert await hits(world, "call mondays") == ["Call on Mondays"]
-    await world.graph.update_node_data(node, {"text": "Pays"})
+    await world.graph.graph.update_node_data(node, {"text": "Pays"})
     await compiled(world)
     assert await said(world, node) == {"state": "Pays", "handling": "Call on Mondays"}
-    await world.context.put_facet(
+    await world.context.compiled_pages.put_facet(
         page.page_id, "handling", "Call on Fridays", heading="Handling", kind="external", source_label="Ada"
     )
     assert (await hits(world, "call mondays fridays")) == ["Call on Fridays"]
     await verify(world)
-    assert await world.context.put_facet(page.page_id, "handling", "") is None
+    assert await world.context.compiled_pages.put_facet(page.page_id, "handling", "") is None
     assert await said(world, node) == {"state": "Pays"}
-    await world.context.put_facet(
+    await world.context.compiled_pages.put_facet(
         page.page_id, "handling", "Again", heading="Handling", kind="external", source_label="Ada"
     )
-    await world.graph.delete_node(node)
+    await world.graph.graph.delete_node(node)
     await compiled(world)
     assert await rows(world) == [0, 0, 0, 0]
 
@@ -611,12 +611,12 @@ async def test_a_facet_that_is_put_has_the_walls_of_its_page(world: World):
     sales = world.of(agent_bundle_id="sales", scopes=["read", "write"])
     page = await the_page(sales, node)
     how: dict[str, Any] = {"heading": "H", "kind": "kb", "source_label": "x"}
-    await sales.context.put_facet(page.page_id, "note", "Lighthouse", **how)
+    await sales.context.compiled_pages.put_facet(page.page_id, "note", "Lighthouse", **how)
     assert await hits(sales, "lighthouse") == ["Lighthouse"]
     law = world.of(agent_bundle_id="law")
     assert await hits(law, "lighthouse") == []
     with pytest.raises(CompiledPageNotFound):
-        await law.context.put_facet(page.page_id, "note", "Lighthouse", **how)
+        await law.context.compiled_pages.put_facet(page.page_id, "note", "Lighthouse", **how)
 
 
 @pytest.mark.parametrize(
@@ -637,7 +637,7 @@ async def test_a_facet_that_is_put_has_the_walls_of_its_page(world: World):
 async def test_what_is_no_facet_is_refused(world: World, wrong: dict[str, Any]):
     given: dict[str, Any] = {"slug": "a", "text": "x", "heading": "H", "kind": "kb", "source_label": "x", **wrong}
     with pytest.raises((InvalidArgument, LimitExceeded)):
-        await world.context.put_facet(new_id(), given.pop("slug"), given.pop("text"), **given)
+        await world.context.compiled_pages.put_facet(new_id(), given.pop("slug"), given.pop("text"), **given)
 
 
 async def test_a_page_has_no_more_facets_that_were_put_than_it_may(world: World, monkeypatch: pytest.MonkeyPatch):
@@ -647,9 +647,9 @@ async def test_a_page_has_no_more_facets_that_were_put_than_it_may(world: World,
     await compiled(world)
     page = await the_page(world, node)
     how: dict[str, Any] = {"heading": "H", "kind": "kb", "source_label": "x"}
-    await world.context.put_facet(page.page_id, "one", "x", **how)
+    await world.context.compiled_pages.put_facet(page.page_id, "one", "x", **how)
     with pytest.raises(LimitExceeded) as refused:
-        await world.context.put_facet(page.page_id, "two", "x", **how)
+        await world.context.compiled_pages.put_facet(page.page_id, "two", "x", **how)
     assert refused.value.metadata["limit"] == "facets"
     assert (await rows(world))[1] == 2
 
@@ -661,11 +661,11 @@ async def erased(world: World, user_id: str) -> Any:
     tenant_id = world.principal.tenant_id
     with psycopg.connect(world.stack.urls.superuser) as connection:  # what goes on behind calls knows those alone
         connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", (tenant_id, str(tenant_id)))
-    erasure = await world.context.erase(user_id)
+    erasure = await world.context.erasures.erase(user_id)
     async with asyncio.timeout(60):
         while erasure.state != "finished":
             await asyncio.sleep(0.05)
-            erasure = await world.context.get_subject_erasure(erasure.erasure_id)
+            erasure = await world.context.erasures.get(erasure.erasure_id)
     return erasure
 
 
@@ -690,9 +690,9 @@ async def test_what_pages_say_of_a_user_goes_with_the_user_and_a_compile_makes_t
     await compiled(world)
     page = await the_page(world, shop)
     put = {"heading": "Note", "kind": "operational", "source_label": "a call"}
-    await world.context.put_facet(page.page_id, "note", "We like them.", **put)
-    await world.graph.delete_node(gone)
-    assert (await world.context.plan_erasure("ada")).counts["context.compiled_page"] == 2
+    await world.context.compiled_pages.put_facet(page.page_id, "note", "We like them.", **put)
+    await world.graph.graph.delete_node(gone)
+    assert (await world.context.erasures.plan("ada")).counts["context.compiled_page"] == 2
 
     erasure = await erased(world, "ada")
 
@@ -735,10 +735,10 @@ async def test_definitions_that_an_archive_brings_are_compiled_of_all_nodes_by_t
     await world.node("Customer", "Orrery", text="Pays late")
     await world.approve("customer", rules(facet()))
     await compiled(world)
-    target, parts = World(world.stack), world.context.export_archive_messages(pb.ArchiveScope(tenant=True))
+    target, parts = World(world.stack), world.context.archives.export_messages(pb.ArchiveScope(tenant=True))
     archive = b"".join([part.data async for part in parts])
 
-    await target.context.import_archive(archive)
+    await target.context.archives.import_archive(archive)
 
     assert (await compiled(target)).pages_written == 1
     assert await titles(target) == ["Orrery"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -49,86 +50,89 @@ async def test_rules_come_back_as_they_were_put(world: World):
         when="entity.name != ''",
         aliases="[entity.name]",
     )
-    put = await world.context.put_definition("customer", said)
-    found = await world.context.get_definition("customer", put.version)
+    put = await world.context.definitions.put("customer", said)
+    found = await world.context.definitions.get("customer", put.version)
     assert {**said, "graph_name": "default"} == found.rules
     assert (found.name, found.version, found.state, found.created_by) == ("customer", 1, "draft", "tests")
 
 
 async def test_the_same_rules_again_write_no_version_until_they_are_retired(world: World):
-    first = await world.context.put_definition("customer", rules())
-    assert (await world.context.put_definition("customer", rules())).version == 1
-    await world.context.approve_definition("customer", 1)
-    again = await world.context.put_definition("customer", rules())
+    first = await world.context.definitions.put("customer", rules())
+    assert (await world.context.definitions.put("customer", rules())).version == 1
+    await world.context.definitions.approve("customer", 1)
+    again = await world.context.definitions.put("customer", rules())
     assert (again.version, again.state, again.created_at) == (1, "approved", first.created_at)
-    await world.context.retire_definition("customer")
-    assert (await world.context.put_definition("customer", rules())).version == 2
+    await world.context.definitions.retire("customer")
+    assert (await world.context.definitions.put("customer", rules())).version == 2
 
 
 async def test_approving_needs_admin_and_so_does_retiring(world: World):
-    await world.context.put_definition("customer", rules())
+    await world.context.definitions.put("customer", rules())
     writer = world.of(scopes=["read", "write", "delegate"])
-    for refused in (writer.context.approve_definition("customer", 1), writer.context.retire_definition("customer", 1)):
+    for refused in (
+        writer.context.definitions.approve("customer", 1),
+        writer.context.definitions.retire("customer", 1),
+    ):
         with pytest.raises(PermissionDenied):
             await refused
-    assert (await writer.context.get_definition("customer")).state == "draft"
+    assert (await writer.context.definitions.get("customer")).state == "draft"
 
 
 async def test_one_version_is_approved_at_most_and_an_older_one_may_be_again(world: World):
     for heading in ("One", "Two"):
-        await world.context.put_definition("customer", rules(facet(heading=heading)))
+        await world.context.definitions.put("customer", rules(facet(heading=heading)))
     for version in (1, 2, 1):
-        await world.context.approve_definition("customer", version)
-        states = {one.version: one.state async for one in world.context.list_definitions()}
+        await world.context.definitions.approve("customer", version)
+        states = {one.version: one.state async for one in world.context.definitions.list()}
         assert [one for one, state in states.items() if state == "approved"] == [version]
     assert states == {1: "approved", 2: "retired"}
-    found = await world.context.get_definition("customer")
+    found = await world.context.definitions.get("customer")
     assert (found.version, found.rules["facets"][0]["heading"], found.retired_at) == (1, "One", None)
 
 
 async def test_rivals_approve_one_version(world: World):
     for heading in ("One", "Two", "Three"):
-        await world.context.put_definition("customer", rules(facet(heading=heading)))
-    await asyncio.gather(*(world.context.approve_definition("customer", version) for version in (1, 2, 3, 1, 2, 3)))
-    assert len([one async for one in world.context.list_definitions(states=["approved"])]) == 1
+        await world.context.definitions.put("customer", rules(facet(heading=heading)))
+    await asyncio.gather(*(world.context.definitions.approve("customer", version) for version in (1, 2, 3, 1, 2, 3)))
+    assert len([one async for one in world.context.definitions.list(states=["approved"])]) == 1
 
 
 async def test_the_first_approval_has_changes_kept_and_a_draft_does_not(world: World):
-    await world.context.put_definition("customer", rules())
+    await world.context.definitions.put("customer", rules())
     with pytest.raises(ChangesNotStarted):
-        await world.graph.list_changes("")
-    await world.context.approve_definition("customer", 1)
-    assert (await world.graph.list_changes("")).next_place
+        await world.graph.changes.list("")
+    await world.context.definitions.approve("customer", 1)
+    assert (await world.graph.changes.list("")).next_place
 
 
 async def test_an_approval_that_waits_for_an_older_transaction_says_so(world: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(change_feed, "_SETTLE_S", 0.1)
-    await world.context.put_definition("customer", rules())
+    await world.context.definitions.put("customer", rules())
     async with await psycopg.AsyncConnection.connect(world.stack.urls.superuser) as elsewhere:
         await elsewhere.execute("SELECT pg_current_xact_id()")
         with pytest.raises(ChangesHeldUp, match="Postgres cluster") as held_up:
-            await world.context.approve_definition("customer", 1)
+            await world.context.definitions.approve("customer", 1)
     assert held_up.value.metadata["dependency"] == "postgres"
-    await world.context.approve_definition("customer", 1)
+    await world.context.definitions.approve("customer", 1)
 
 
 async def test_a_bound_key_writes_no_definition_and_sees_those_of_its_app(world: World):
-    await world.context.put_definition("ours", rules(app_id="shop"))
-    await world.context.put_definition("theirs", rules(app_id="bank"))
-    await world.context.put_definition("everybodys", rules())
+    await world.context.definitions.put("ours", rules(app_id="shop"))
+    await world.context.definitions.put("theirs", rules(app_id="bank"))
+    await world.context.definitions.put("everybodys", rules())
     for bounds in ({"app_ids": ["shop"]}, {"graph_names": ["default"]}, {"agent_bundle_id": "b"}):
         bound = world.of(**bounds)
         for refused in (
-            bound.context.put_definition("ours", rules()),
-            bound.context.approve_definition("ours", 1),
-            bound.context.retire_definition("ours", 1),
+            bound.context.definitions.put("ours", rules()),
+            bound.context.definitions.approve("ours", 1),
+            bound.context.definitions.retire("ours", 1),
         ):
             with pytest.raises(PermissionDenied):
                 await refused
     shop = world.of(app_ids=["shop"])
-    assert [one.name async for one in shop.context.list_definitions()] == ["everybodys", "ours"]
+    assert [one.name async for one in shop.context.definitions.list()] == ["everybodys", "ours"]
     with pytest.raises(DefinitionNotFound):
-        await shop.context.get_definition("theirs")
+        await shop.context.definitions.get("theirs")
 
 
 async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, monkeypatch: pytest.MonkeyPatch):
@@ -136,13 +140,13 @@ async def test_versions_and_definitions_are_no_more_than_are_kept(world: World, 
     monkeypatch.setattr("context_service.knowledge.definitions.DEFINITIONS_MAX", 2)
     await world.approve("customer", rules())
     for heading in ("Two", "Three", "Four"):
-        await world.context.put_definition("customer", rules(facet(heading=heading)))
-    assert [one.version async for one in world.context.list_definitions(page_size=1)] == [4, 3, 1]
-    await world.context.put_definition("second", rules())
+        await world.context.definitions.put("customer", rules(facet(heading=heading)))
+    assert [one.version async for one in world.context.definitions.list(page_size=1)] == [4, 3, 1]
+    await world.context.definitions.put("second", rules())
     with pytest.raises(LimitExceeded) as refused:
-        await world.context.put_definition("third", rules())
+        await world.context.definitions.put("third", rules())
     assert refused.value.metadata["limit"] == "definitions"
-    await world.context.put_definition("second", rules(facet(heading="Two")))
+    await world.context.definitions.put("second", rules(facet(heading="Two")))
 
 
 # What rules may be
@@ -180,25 +184,25 @@ DEEP = "(" * 60 + "1" + ")" * 60
 )
 async def test_rules_that_are_wrong_are_refused_where_they_are(world: World, said: dict[str, Any], field: str):
     for name, *arguments in (
-        ("put_definition", "customer", rules(**said)),
-        ("test_definition", rules(**said), new_id()),
+        ("definitions.put", "customer", rules(**said)),
+        ("definitions.test", rules(**said), new_id()),
     ):
         with pytest.raises((InvalidArgument, LimitExceeded)) as error:
-            await getattr(world.context, name)(*arguments)
+            await attrgetter(name)(world.context)(*arguments)
         named = [one.field for one in error.value.violations] or [error.value.metadata["limit"]]
         assert named == [field]
 
 
 async def test_a_kind_that_is_none_is_refused(world: World):
     with pytest.raises(InvalidArgument):
-        await world.context.put_definition("customer", rules(facet(kind="gossip")))
+        await world.context.definitions.put("customer", rules(facet(kind="gossip")))
 
 
 # What rules make of a node
 
 
 async def tried(world: World, said: dict[str, Any], node_id: str) -> Any:
-    return await world.context.test_definition(said, node_id)
+    return await world.context.definitions.test(said, node_id)
 
 
 async def test_a_facet_has_a_line_for_each_node_and_says_where_it_is_from(world: World):
@@ -249,7 +253,7 @@ async def test_a_facet_is_as_sure_and_as_fresh_as_its_weakest_line(world: World)
 async def test_types_and_archived_nodes_are_passed_through(world: World):
     customer = await world.node("Customer", "Orrery")
     archived = await world.node("Folder", "f", below=customer, text="archived")
-    await world.graph.archive_node(archived)
+    await world.graph.graph.archive_node(archived)
     await world.node("Note", "n", below=archived, text="behind it")
     (state,) = (await tried(world, rules(facet(walk=BELOW)), customer)).page.facets
     assert state.text == "behind it"
@@ -261,7 +265,7 @@ async def test_types_and_archived_nodes_are_passed_through(world: World):
 
 async def test_input_and_output_are_read_by_a_walk(world: World):
     customer = await world.node("Customer", "Orrery")
-    await world.graph.set_node_io(customer, input="Why late?")
+    await world.graph.graph.set_node_io(customer, input="Why late?")
     said = rules(facet(walk={"include_start": True}, when="has(entity.io.input)", text="entity.io.input"))
     (state,) = (await tried(world, said, customer)).page.facets
     assert state.text == "Why late?"
@@ -296,7 +300,7 @@ async def test_another_type_another_graph_and_an_archived_node_have_no_page(worl
     assert (await tried(world, rules(node_type="Ticket"), here)).page is None
     assert (await tried(world, rules(when="entity.name == 'Zeta'"), here)).page is None
     assert (await tried(world, rules(title="''"), here)).page is None
-    await world.graph.archive_node(here)
+    await world.graph.graph.archive_node(here)
     assert (await tried(world, rules(), here)).page is None
 
 
@@ -413,4 +417,4 @@ async def test_trust_is_of_the_kind():
 async def test_a_name_that_is_none_is_refused(world: World):
     for name in ("", "  ", "a\0", "x" * 129):
         with pytest.raises(ContextKeepError):
-            await world.context.put_definition(name, rules())
+            await world.context.definitions.put(name, rules())

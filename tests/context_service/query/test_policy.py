@@ -209,9 +209,9 @@ async def test_it_holds_at_another_replica_and_after_a_restart(world: World, tmp
 
 async def node_below(world: World, *parents: str) -> str:
     async with AsyncEntityClient(world.opened.addresses.entity, api_key="plain") as entity:
-        node = await entity.create_node("Folder", name="folder")
+        node = await entity.graph.create_node("Folder", name="folder")
         for parent in parents:
-            await entity.create_edge(parent, node.id, "Contains")
+            await entity.graph.create_edge(parent, node.id, "Contains")
     return str(node.id)
 
 

@@ -127,12 +127,12 @@ class TestCompiledFacets(ContextProviderConformance):
         ):
             for number in range(3):
                 text = f"The gondola of Venice has seat {number}."
-                await graph.create_node("Gondola", name=f"Gondola {number}", data={"text": text})
-            put = await context.put_definition(
+                await graph.graph.create_node("Gondola", name=f"Gondola {number}", data={"text": text})
+            put = await context.definitions.put(
                 "gondola", {"node_type": "Gondola", "title": "entity.name", "facets": [facet]}
             )
-            await context.approve_definition("gondola", put.version)
-            async for _ in context.compile_pages():
+            await context.definitions.approve("gondola", put.version)
+            async for _ in context.compiled_pages.compile():
                 pass
         database = world.opened.database
         provider = CompiledFacets(AskedFacets(database, Passages(database), meaning=None))

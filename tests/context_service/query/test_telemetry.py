@@ -23,7 +23,7 @@ async def test_each_provider_counts_by_its_family_and_how_it_fared(
         ):
             before = await scraped(metrics_ports[0])
             for asked in (["fast", "workspace"], ["fast", "slow", "throwing"]):
-                await context.query_context("Who signed the renewal?", provider_ids=asked)
+                await context.query.ask("Who signed the renewal?", provider_ids=asked)
             found = await scraped(metrics_ports[0])
 
     counts = "contextkeep_query_provider_seconds_count"

@@ -53,7 +53,7 @@ async def test_an_import_queues_no_more_than_its_tenant_may_and_goes_on(
                     connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", named)
             teller, victim = stack.caller.of("from"), stack.caller.of("to")
             async with AsyncContextClient(addresses.context, api_key="from") as client:
-                await client.insert_wm_record("data/text", "long", content="word " * (TEXT_CHARS_MAX // 4))
+                await client.records.insert("data/text", "long", content="word " * (TEXT_CHARS_MAX // 4))
             archive = joined(
                 [
                     copy

@@ -209,19 +209,19 @@ async def test_what_is_a_users_is_the_same_in_another_tenant(stack: Stack, admin
 async def furnished(client: AsyncContextClient, graph: AsyncEntityClient) -> str:
     """Give a tenant some of everything, and return a node."""
     nodes = [NodeInput("Session", data={"n": n}) for n in range(3)]
-    await graph.write_graph(nodes, [EdgeInput(nodes[0].id, nodes[1].id, "Owns")])
-    await client.upload_blob(b"a file", name="file", memory_type="file", entity_node_id=nodes[0].id)
-    await client.insert_wm_record("text/plain", "note", content_text="a note", entity_node_id=nodes[1].id)
-    await client.put_agent("agent")
-    await client.put_specialist("specialist")
-    await client.put_mcp_server("tickets", "http://127.0.0.1:9", bearer_secret="hush-hush-hush")
-    await client.put_profile("mine", "extends: general")
-    await client.put_knowledge_base("handbook")
-    await client.add_document("handbook", b"How we work.", name="handbook.md")
-    await client.register_mapping("tickets", {"role_mapping": {"Turn": "user"}, "content_field": "said"})
-    await client.retain_memory("Ada lives in Paris.", subject_user_id="ada")
-    await client.put_page("Paris", "A town.", subject_user_id="ada")
-    await client.send_message(MessageInput("hello"))
+    await graph.graph.write(nodes, [EdgeInput(nodes[0].id, nodes[1].id, "Owns")])
+    await client.blobs.upload(b"a file", name="file", memory_type="file", entity_node_id=nodes[0].id)
+    await client.records.insert("text/plain", "note", content_text="a note", entity_node_id=nodes[1].id)
+    await client.agents.put("agent")
+    await client.specialists.put("specialist")
+    await client.mcp_servers.put("tickets", "http://127.0.0.1:9", bearer_secret="hush-hush-hush")
+    await client.profiles.put("mine", "extends: general")
+    await client.knowledge_bases.put("handbook")
+    await client.knowledge_bases.add_document("handbook", b"How we work.", name="handbook.md")
+    await client.mappings.register("tickets", {"role_mapping": {"Turn": "user"}, "content_field": "said"})
+    await client.memories.retain("Ada lives in Paris.", subject_user_id="ada")
+    await client.pages.put("Paris", "A town.", subject_user_id="ada")
+    await client.contexts.send(MessageInput("hello"))
     return nodes[0].id
 
 
@@ -267,7 +267,7 @@ async def test_a_tenant_with_its_graph_is_the_same_in_another_tenant(stack: Open
             "graph",
             "action",
         } <= after.keys()
-        records = [record async for record in target.fetch_wm_records_by_entity(node_id)]
+        records = [record async for record in target.records.list_by_entity(node_id)]
         assert [one.name for one in records] == ["file"]
         again = counts(await put(stack.caller.of("to"), archive))
         assert not any(written or conflicts for written, _, conflicts in again.values())
@@ -431,18 +431,18 @@ async def test_who_was_erased_since_does_not_come_back_with_an_archive_and_is_to
     context_id = await come()
     older = await export(there, user_id=user)
     async with AsyncContextClient(stack.addresses.context, api_key="users") as admin:
-        erasure = await admin.erase(user)
+        erasure = await admin.erasures.erase(user)
         async with asyncio.timeout(60):
             while erasure.state != "finished":
                 await asyncio.sleep(0.05)
-                erasure = await admin.get_subject_erasure(erasure.erasure_id)
+                erasure = await admin.erasures.get(erasure.erasure_id)
 
         for dry_run in (True, False):
             done = await put(there, older, dry_run=dry_run)
             told = {one.table for one in done.conflicts if one.why == "erased"}
             assert told >= {"context", "memory", "wiki_page", "wm_record"}
         assert not any(written for table, (written, _, _) in counts(done).items() if table != "blob"), counts(done)
-        assert not (await admin.plan_erasure(user)).counts
+        assert not (await admin.erasures.plan(user)).counts
         assert context_id not in str(await cut(await export(there, tenant=True)))
 
         newer_id = await come()
@@ -456,11 +456,11 @@ async def test_what_is_held_stays_as_it_is_whatever_an_archive_says(stack: Opene
     sent = await admin.send("as it was", parts=[], metadata_json='{"a": 1}')
     those = await cut(await export(admin, context_id=sent.context_id))
     async with AsyncContextClient(stack.addresses.context, api_key="admin") as client:
-        hold = await client.put_hold("a lawsuit", context_id=sent.context_id)
+        hold = await client.holds.put("a lawsuit", context_id=sent.context_id)
         before = of_context(stack, PRINCIPAL.tenant_id, sent.context_id)
         n = next(n for n, one in enumerate(those) if one.says.get("table") == "message")
         those[n] = replace(those[n], data=those[n].data.replace(b"as it was", b"otherwise"))
         done = await put(admin, joined(those))
         assert {(one.table, one.why) for one in done.conflicts} >= {("message", "different")}
         assert of_context(stack, PRINCIPAL.tenant_id, sent.context_id) == before
-        await client.release_hold(hold.hold_id)
+        await client.holds.release(hold.hold_id)

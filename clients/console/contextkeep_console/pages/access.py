@@ -45,7 +45,7 @@ async def keys(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[ApiKey]
-        rows, has_more = await take(visit.context.list_keys(context_id=context_id or None), visit.limit)
+        rows, has_more = await take(visit.context.keys.list(context_id=context_id or None), visit.limit)
         return Table(
             name="keys",
             title="Keys of a context" if context_id else "Keys",
@@ -69,7 +69,7 @@ async def keys(visit: Visit) -> Response:
         scopes=SCOPES,
         lifetimes=LIFETIMES,
         code=code.Code(
-            python=code.python_each("context", "list_keys", context_id=context_id),
+            python=code.python_each("context", "keys.list", context_id=context_id),
             shell=code.shell("key", "list", context=context_id),
         ),
         create_code=_create_code("billing-agent", ["read", "write"], {"ttl_s": 90 * _DAY_S}),
@@ -100,7 +100,7 @@ def _bounds(key: ApiKey) -> list[str]:
 async def key(visit: Visit) -> Response:
     """Show a key, by how it begins."""
     prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.asked("context")
-    listed: list[ApiKey] = await everything(visit.context.list_keys(context_id=context_id or None, page_size=1000))
+    listed: list[ApiKey] = await everything(visit.context.keys.list(context_id=context_id or None, page_size=1000))
     found = next((one for one in listed if one.prefix == prefix), None)
     if found is None:
         raise KeyNotFound("no key of your tenant, within the bounds of your own, begins like this")
@@ -124,7 +124,7 @@ async def key(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "revoke_key", found.prefix), shell=code.shell("key", "revoke", found.prefix)
+            python=code.python("context", "keys.revoke", found.prefix), shell=code.shell("key", "revoke", found.prefix)
         ),
     )
 
@@ -143,7 +143,7 @@ async def create(visit: Visit) -> Response:
         "graph_names": texts(str(form.get("graphs", ""))),
         "ttl_s": int(ttl) if ttl.isdecimal() and len(ttl) < 12 else 0,
     }
-    made = await visit.context.create_key(subject, scopes, **said)
+    made = await visit.context.keys.create(subject, scopes, **said)
     return visit.render(
         "access_created.html",
         here="access",
@@ -166,13 +166,13 @@ def _create_code(subject: str, scopes: list[str], said: dict[str, Any]) -> code.
         ttl=said["ttl_s"],
     )
     given = {name: value for name, value in said.items() if value}
-    return code.Code(python=code.python("context", "create_key", subject, scopes, **given), shell=command)
+    return code.Code(python=code.python("context", "keys.create", subject, scopes, **given), shell=command)
 
 
 async def revoke(visit: Visit) -> Response:
     """Take a key back."""
     prefix = visit.step("prefix")[:_PREFIX_CHARS]
-    await visit.context.revoke_key(prefix)
+    await visit.context.keys.revoke(prefix)
     return visit.redirect("/access", f"{prefix}… is revoked; the services follow within two seconds.")
 
 
@@ -182,7 +182,7 @@ async def audit(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[AdministrativeCall]
-        rows, has_more = await take(visit.context.list_administrative_calls(call_id=call_id), visit.limit)
+        rows, has_more = await take(visit.context.operations.list_administrative_calls(call_id=call_id), visit.limit)
         return Table(
             name="calls",
             title="What administrators did",
@@ -206,7 +206,7 @@ async def audit(visit: Visit) -> Response:
         calls=listed.value,
         call_id=call_id,
         code=code.Code(
-            python=code.python_each("context", "list_administrative_calls", call_id=call_id),
+            python=code.python_each("context", "operations.list_administrative_calls", call_id=call_id),
             shell=code.shell("audit", call=call_id),
         ),
     )

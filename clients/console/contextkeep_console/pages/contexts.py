@@ -92,7 +92,7 @@ async def index(visit: Visit) -> Response:
     }
     rows: list[Context]
     rows, has_more = await take(
-        visit.context.list_contexts(
+        visit.context.contexts.list(
             **filters,  # type: ignore[arg-type] # a state is one of three, as was checked
             external_id=ExternalId(system, external) if system else None,
             page_size=min(visit.limit + 1, 500),
@@ -122,7 +122,7 @@ async def index(visit: Visit) -> Response:
         code=code.Code(
             python=code.python_each(
                 "context",
-                "list_contexts",
+                "contexts.list",
                 **filters,
                 **({"external_id": ExternalId(system, external)} if system else {}),
                 **visit.whose,
@@ -139,7 +139,7 @@ async def index(visit: Visit) -> Response:
             ),
         ),
         begin=code.Code(
-            python=code.python("context", "send_message", "Where is my file?"),
+            python=code.python("context", "contexts.send", "Where is my file?"),
             shell=code.shell("context", "send", "Where is my file?"),
         ),
     )
@@ -148,7 +148,7 @@ async def index(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show a context as a thread, with its tasks, windows and index."""
     context_id = visit.step("context_id")
-    found = (await visit.context.get_context(context_id, history_length=0, **visit.whose)).context
+    found = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
     if visit.asked("part") == "thread":
         return await _thread(visit, found)
     seq_to = visit.number("to", found.last_seq, 2**53) or found.last_seq
@@ -187,7 +187,7 @@ async def show(visit: Visit) -> Response:
         ),
         code=code.Code(
             python=code.python_each(
-                "context", "list_messages", context_id, seq_from=seq_from, seq_to=seq_to, **visit.whose
+                "context", "contexts.list_messages", context_id, seq_from=seq_from, seq_to=seq_to, **visit.whose
             ),
             shell=code.shell(
                 "context", "messages", context_id, _from=seq_from, to=seq_to, user=visit.session.subject_user_id
@@ -213,13 +213,15 @@ async def _thread(visit: Visit, context: Context) -> Response:
 async def _messages(visit: Visit, context_id: str, seq_from: int, seq_to: int) -> list[ChatMessage]:
     if seq_to < 1:
         return []
-    found = visit.context.list_messages(context_id, seq_from=seq_from, seq_to=seq_to, page_size=MESSAGES, **visit.whose)
+    found = visit.context.contexts.list_messages(
+        context_id, seq_from=seq_from, seq_to=seq_to, page_size=MESSAGES, **visit.whose
+    )
     return (await take(found, MESSAGES))[0]
 
 
 async def _tasks(visit: Visit, context_id: str) -> Table:
     rows: list[Task]
-    rows, has_more = await take(visit.context.list_tasks(context_id, **visit.whose), visit.limit)
+    rows, has_more = await take(visit.context.tasks.list(context_id, **visit.whose), visit.limit)
     return Table(
         name="tasks",
         title="Tasks",
@@ -233,7 +235,7 @@ async def _tasks(visit: Visit, context_id: str) -> Table:
 
 async def _windows(visit: Visit, context_id: str) -> Table:
     rows: list[Window]
-    rows, _ = await take(visit.context.list_windows(context_id, **visit.whose), 16)
+    rows, _ = await take(visit.context.windows.list(context_id, **visit.whose), 16)
     return Table(
         name="windows",
         title="Windows",
@@ -246,7 +248,7 @@ async def _windows(visit: Visit, context_id: str) -> Table:
 async def message(visit: Visit) -> Response:
     """Show one message with all that is known of it."""
     context_id, message_id = visit.step("context_id"), visit.step("message_id")
-    found = await visit.context.get_message(context_id, message_id, **visit.whose)
+    found = await visit.context.contexts.get_message(context_id, message_id, **visit.whose)
     return visit.render(
         "message.html",
         here="contexts",
@@ -254,7 +256,7 @@ async def message(visit: Visit) -> Response:
         context_id=context_id,
         message=found,
         code=code.Code(
-            python=code.python("context", "get_message", context_id, message_id, **visit.whose),
+            python=code.python("context", "contexts.get_message", context_id, message_id, **visit.whose),
             shell=code.shell("context", "message", context_id, message_id, "--json"),
         ),
     )
@@ -263,11 +265,11 @@ async def message(visit: Visit) -> Response:
 async def recall(visit: Visit) -> Response:
     """Try what is recalled for a text, with what each score is made of."""
     context_id, text = visit.step("context_id"), visit.asked("text")
-    header = (await visit.context.get_context(context_id, history_length=0, **visit.whose)).context
+    header = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
     tokens_max, profile = visit.number("tokens", 0, 100_000), visit.asked("profile")
     recalled = None
     if text:
-        recalled = await visit.context.recall(
+        recalled = await visit.context.contexts.recall(
             context_id, text, tokens_max=tokens_max, profile=profile, with_features=True, **visit.whose
         )
     features = sorted({name for item in recalled.items for name in item.features}) if recalled else []
@@ -302,10 +304,22 @@ async def recall(visit: Visit) -> Response:
         table=table,
         code=code.Code(
             python=code.python(
-                "context", "recall", context_id, text or "…", tokens_max=tokens_max, profile=profile, with_features=True
+                "context",
+                "contexts.recall",
+                context_id,
+                text or "…",
+                tokens_max=tokens_max,
+                profile=profile,
+                with_features=True,
             ),
             shell=code.shell(
-                "context", "recall", context_id, text or "…", tokens=tokens_max or "", profile=profile, explain=True
+                "context",
+                "recall",
+                context_id,
+                text or "…",
+                tokens=tokens_max or "",
+                profile=profile,
+                explain=True,
             ),
         ),
     )
@@ -323,7 +337,7 @@ def _place_of(context_id: str, item: RecalledItem) -> str:
 
 async def task(visit: Visit) -> Response:
     """Show a task: its state, its messages, what it made."""
-    found = await visit.context.get_task(visit.step("task_id"), **visit.whose)
+    found = await visit.context.tasks.get(visit.step("task_id"), **visit.whose)
     artifacts = Table(
         name="artifacts",
         title="Artifacts",
@@ -361,7 +375,7 @@ async def task(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "get_task", one.task_id, **visit.whose),
+            python=code.python("context", "tasks.get", one.task_id, **visit.whose),
             shell=code.shell("context", "task", "show", one.task_id),
         ),
     )
@@ -371,14 +385,14 @@ async def artifact(visit: Visit) -> Response:
     """Show a version of what a task made."""
     task_id, artifact_id = visit.step("task_id"), visit.step("artifact_id")
     version = visit.number("version", 0, 2**31 - 1)
-    found: Artifact = await visit.context.get_artifact(task_id, artifact_id, version=version, **visit.whose)
+    found: Artifact = await visit.context.artifacts.get(task_id, artifact_id, version=version, **visit.whose)
     return visit.render(
         "artifact.html",
         here="contexts",
         title=found.name or "Artifact",
         artifact=found,
         code=code.Code(
-            python=code.python("context", "get_artifact", task_id, artifact_id, version=version, **visit.whose),
+            python=code.python("context", "artifacts.get", task_id, artifact_id, version=version, **visit.whose),
             shell=code.shell("context", "artifact", "show", task_id, artifact_id),
         ),
     )
@@ -386,14 +400,14 @@ async def artifact(visit: Visit) -> Response:
 
 async def ask_delete(visit: Visit) -> Response:
     """Ask before a context is deleted."""
-    found = (await visit.context.get_context(visit.step("context_id"), history_length=0, **visit.whose)).context
+    found = (await visit.context.contexts.get(visit.step("context_id"), history_length=0, **visit.whose)).context
     return visit.render(
         "context_delete.html",
         here="contexts",
         title="Delete a context",
         context=found,
         code=code.Code(
-            python=code.python("context", "delete_context", found.context_id, now=True, **visit.whose),
+            python=code.python("context", "contexts.delete", found.context_id, now=True, **visit.whose),
             shell=code.shell("context", "delete", found.context_id, now=True, yes=True),
         ),
     )
@@ -405,13 +419,13 @@ async def delete(visit: Visit) -> Response:
     context_id = visit.step("context_id")
     if form.get("sure") != "yes":
         raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
-    receipt = await visit.context.delete_context(context_id, now=True, **visit.whose)
+    receipt = await visit.context.contexts.delete(context_id, now=True, **visit.whose)
     return RedirectResponse(f"/erasures/{receipt.erasure_id}", 303)
 
 
 async def erasure(visit: Visit) -> Response:
     """Show the receipt of a deletion."""
-    found = await visit.context.get_erasure(visit.step("erasure_id"), **visit.whose)
+    found = await visit.context.contexts.get_erasure(visit.step("erasure_id"), **visit.whose)
     return visit.render(
         "erasure.html",
         here="contexts",
@@ -430,7 +444,7 @@ async def erasure(visit: Visit) -> Response:
             "keys ended": found.keys_ended,
         },
         code=code.Code(
-            python=code.python("context", "get_erasure", found.erasure_id, **visit.whose),
+            python=code.python("context", "contexts.get_erasure", found.erasure_id, **visit.whose),
             shell=code.shell("context", "erasure", found.erasure_id),
         ),
     )

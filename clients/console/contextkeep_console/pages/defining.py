@@ -19,7 +19,7 @@ async def definitions(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[Definition]
-        rows, has_more = await take(visit.context.list_definitions(), visit.limit)
+        rows, has_more = await take(visit.context.definitions.list(), visit.limit)
         return Table(
             name="definitions",
             title="Definitions",
@@ -53,10 +53,10 @@ async def definitions(visit: Visit) -> Response:
         parts_shown=[listed],
         definitions=listed.value,
         code=code.Code(
-            python=code.python_each("context", "list_definitions"), shell=code.shell("knowledge", "definitions")
+            python=code.python_each("context", "definitions.list"), shell=code.shell("knowledge", "definitions")
         ),
         begin=code.Code(
-            python=code.python("context", "put_definition", "customers", _EXAMPLE),
+            python=code.python("context", "definitions.put", "customers", _EXAMPLE),
             shell=code.shell("knowledge", "define", "customers.yaml"),
         ),
     )
@@ -72,7 +72,7 @@ _EXAMPLE = {
 async def definition(visit: Visit) -> Response:
     """Show a version of a definition, to approve or to retire."""
     name, version = visit.step("name"), visit.number("version", 0, 2**31 - 1)
-    found = await visit.context.get_definition(name, version)
+    found = await visit.context.definitions.get(name, version)
     return visit.render(
         "definition.html",
         here="sources",
@@ -89,7 +89,7 @@ async def definition(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "approve_definition", found.name, found.version),
+            python=code.python("context", "definitions.approve", found.name, found.version),
             shell=code.shell("knowledge", "approve", found.name, version=found.version),
         ),
     )
@@ -102,10 +102,10 @@ async def decide(visit: Visit) -> Response:
     if not version.isdecimal() or len(version) > 9:
         raise InvalidArgument("name the version", field="version")
     if form.get("decide") == "approve":
-        await visit.context.approve_definition(name, int(version))
+        await visit.context.definitions.approve(name, int(version))
         note = f"Version {version} of {name} is approved: pages are compiled by it from now on."
     else:
-        await visit.context.retire_definition(name, int(version))
+        await visit.context.definitions.retire(name, int(version))
         note = f"Version {version} of {name} is retired."
     return visit.redirect(f"/sources/definitions/{path(name)}{query({'version': version})}", note)
 
@@ -116,7 +116,7 @@ async def compiled_pages(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[CompiledPage]
-        rows, has_more = await take(visit.context.list_compiled_pages(name), visit.limit)
+        rows, has_more = await take(visit.context.compiled_pages.list(name), visit.limit)
         return Table(
             name="compiled",
             title="Compiled pages",
@@ -146,23 +146,25 @@ async def compiled_pages(visit: Visit) -> Response:
         parts_shown=[listed],
         compiled=listed.value,
         code=code.Code(
-            python=code.python_each("context", "list_compiled_pages", name),
+            python=code.python_each("context", "compiled_pages.list", name),
             shell=code.shell("knowledge", "pages", definition=name),
         ),
-        begin=code.Code(python=code.python_each("context", "compile_pages"), shell=code.shell("knowledge", "compile")),
+        begin=code.Code(
+            python=code.python_each("context", "compiled_pages.compile"), shell=code.shell("knowledge", "compile")
+        ),
     )
 
 
 async def compiled_page(visit: Visit) -> Response:
     """Show a compiled page, facet by facet, with what each was made of."""
-    found = await visit.context.get_compiled_page(visit.step("page_id"))
+    found = await visit.context.compiled_pages.get(visit.step("page_id"))
     return visit.render(
         "compiled_page.html",
         here="sources",
         title=found.title,
         page=found,
         code=code.Code(
-            python=code.python("context", "get_compiled_page", found.page_id),
+            python=code.python("context", "compiled_pages.get", found.page_id),
             shell=code.shell("knowledge", "page", found.page_id),
         ),
     )

@@ -68,7 +68,7 @@ class Entrance:
                 self._link_token = ""
                 session = self._session(self._link_key)
                 with suppress(ContextKeepError):  # the first page says what is wrong
-                    session.caller = await session.context.get_caller()
+                    session.caller = await session.context.keys.get_caller()
                 return self._signed_in(request, session, "/")
             return await self._form(request, error="This link has signed in already. Sign in with a key.", status=401)
         return await self._form(request, note=_WHY.get(request.query_params.get("why", ""), ""))
@@ -152,7 +152,7 @@ class Entrance:
     async def _takes_anybody(self) -> bool:
         """Say whether the services ask for no key yet, as those of a new checkout do."""
         try:
-            await self._context.get_caller(timeout_s=2)
+            await self._context.keys.get_caller(timeout_s=2)
         except ContextKeepError:
             return False
         return True
@@ -167,10 +167,10 @@ async def _try(session: Session) -> None:
         ContextKeepError: it may not call for the user that was named.
     """
     if session.subject_user_id:
-        await take(session.context.list_contexts(page_size=1, **session.whose), 1)
+        await take(session.context.contexts.list(page_size=1, **session.whose), 1)
     of_context, of_graph = await asyncio.gather(
-        session.context.get_caller(),
-        take(session.graph.list_graphs(page_size=1), 1),
+        session.context.keys.get_caller(),
+        take(session.graph.graph.list_graphs(page_size=1), 1),
         return_exceptions=True,
     )
     away = (Unavailable, DeadlineExceeded)

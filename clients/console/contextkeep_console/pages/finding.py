@@ -51,7 +51,7 @@ async def find(visit: Visit) -> Response:
         node_table=nodes.value,
         record_table=records.value,
         code=code.Code(
-            python=code.python_each("context", "search_wm_records", asked), shell=code.shell("wm", "search", asked)
+            python=code.python_each("context", "records.search", asked), shell=code.shell("wm", "search", asked)
         ),
     )
 
@@ -61,49 +61,49 @@ async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, 
     whose = visit.whose
 
     async def context() -> tuple[str, str, str]:
-        one = (await visit.context.get_context(found, history_length=0, **whose)).context
+        one = (await visit.context.contexts.get(found, history_length=0, **whose)).context
         seq = _SEQ.search(asked)
         place = f"?to={int(seq[1]) + 20}#m{int(seq[1])}" if seq else ""
         return "context", one.title, f"/contexts/{found}{place}"
 
     async def record() -> tuple[str, str, str]:
-        one = await visit.context.fetch_wm_record(found, include_archived=True)
+        one = await visit.context.records.get(found, include_archived=True)
         return "record", one.name, f"/records/{found}"
 
     async def window() -> tuple[str, str, str]:
-        one = await visit.context.get_window(found, **whose)
+        one = await visit.context.windows.get(found, **whose)
         return "window", one.model, f"/windows/{found}"
 
     async def task() -> tuple[str, str, str]:
-        one = await visit.context.get_task(found, history_length=0, **whose)
+        one = await visit.context.tasks.get(found, history_length=0, **whose)
         return "task", one.task.state, f"/tasks/{found}"
 
     async def erasure() -> tuple[str, str, str]:
-        await visit.context.get_erasure(found, **whose)
+        await visit.context.contexts.get_erasure(found, **whose)
         return "receipt of a deletion", "", f"/erasures/{found}"
 
     async def node() -> tuple[str, str, str]:
-        one = await visit.graph.get_node(found)
+        one = await visit.graph.graph.get_node(found)
         return "node", one.name, f"/nodes/{found}"
 
     async def edge() -> tuple[str, str, str]:
-        one = await visit.graph.get_edge(found)
+        one = await visit.graph.graph.get_edge(found)
         return "edge", one.edge_type, f"/edges/{found}"
 
     async def page() -> tuple[str, str, str]:
-        one = await visit.context.get_page(page_id=found, **whose)
+        one = await visit.context.pages.get(page_id=found, **whose)
         return "page", one.title, f"/sources/pages/{found}"
 
     async def compiled_page() -> tuple[str, str, str]:
-        one = await visit.context.get_compiled_page(found)
+        one = await visit.context.compiled_pages.get(found)
         return "compiled page", one.title, f"/sources/compiled/{found}"
 
     async def source_test() -> tuple[str, str, str]:
-        one = await visit.context.get_source_test(found)
+        one = await visit.context.source_tests.get(found)
         return "test of the sources", one.label, f"/sources/tests/{found}"
 
     async def job() -> tuple[str, str, str]:
-        one = await visit.context.get_job(found)
+        one = await visit.context.jobs.get(found)
         return "job", one.kind, f"/access/jobs/{found}"
 
     kinds = (context, record, window, task, erasure, node, edge, page, compiled_page, source_test, job)
@@ -111,7 +111,7 @@ async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, 
 
 
 async def _call(visit: Visit, call_id: str) -> tuple[str, str, str]:
-    calls, _ = await take(visit.context.list_administrative_calls(call_id=call_id), 1)
+    calls, _ = await take(visit.context.operations.list_administrative_calls(call_id=call_id), 1)
     if not calls:
         raise NotFound("no administrator called by this id")
     (one,) = calls
@@ -128,7 +128,7 @@ async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple
 async def _nodes(visit: Visit, text: str) -> Table:
     """Return the nodes that have a text as their own id or name."""
     found: dict[str, Any] = {}
-    for look in (visit.graph.get_node_by_external_id, visit.graph.get_node_by_name):
+    for look in (visit.graph.graph.get_node_by_external_id, visit.graph.graph.get_node_by_name):
         try:
             answer: Any = await look(text[:500])
         except (NotFound, InvalidArgument):
@@ -145,7 +145,7 @@ async def _nodes(visit: Visit, text: str) -> Table:
 
 
 async def _records(visit: Visit, text: str) -> Table:
-    hits = await visit.context.search_wm_records(text[:1000], limit=20)
+    hits = await visit.context.records.search(text[:1000], limit=20)
     return Table(
         name="records",
         title="Records that say it",

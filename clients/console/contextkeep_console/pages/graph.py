@@ -53,7 +53,7 @@ async def index(visit: Visit) -> Response:
     async def found() -> Table:
         rows: list[Node]
         rows, has_more = await take(
-            visit.graph.search_nodes(condition or None, **asked, descending=True, page_size=min(visit.limit + 1, 500)),
+            visit.graph.graph.search(condition or None, **asked, descending=True, page_size=min(visit.limit + 1, 500)),
             visit.limit,
         )
         return Table(
@@ -72,8 +72,8 @@ async def index(visit: Visit) -> Response:
 
     nodes, graphs, types = await asyncio.gather(
         part(found()),
-        part(take(visit.graph.list_graphs(), 50)),
-        part(take(visit.graph.list_edge_types(graph_name), 50)),
+        part(take(visit.graph.graph.list_graphs(), 50)),
+        part(take(visit.graph.graph.list_edge_types(graph_name), 50)),
     )
     return visit.render(
         "graph.html",
@@ -94,7 +94,7 @@ async def index(visit: Visit) -> Response:
         ),
         code=code.Code(
             python=code.python_each(
-                "graph", "search_nodes", *([condition] if condition else []), **asked, descending=True
+                "graph", "graph.search", *([condition] if condition else []), **asked, descending=True
             ),
             shell=code.shell(
                 "search",
@@ -105,7 +105,7 @@ async def index(visit: Visit) -> Response:
             ),
         ),
         begin=code.Code(
-            python=code.python("graph", "create_node", "Session", name="first"),
+            python=code.python("graph", "graph.create_node", "Session", name="first"),
             shell=code.shell("node", "create", "Session", name="first"),
         ),
     )
@@ -114,10 +114,10 @@ async def index(visit: Visit) -> Response:
 async def node(visit: Visit) -> Response:
     """Show a node: data, input and output, edges, timeline, vectors, records, and what is around it."""
     node_id = visit.step("node_id")
-    found = await visit.graph.get_node(node_id)
+    found = await visit.graph.graph.get_node(node_id)
     depth = 2 if visit.asked("depth") == "2" else 1
     io, edges, around, progress, vectors, records = await asyncio.gather(
-        part(visit.graph.get_node_io(node_id)),
+        part(visit.graph.graph.get_node_io(node_id)),
         part(_edges(visit, node_id)),
         part(_around(visit, found, depth)),
         part(_progress(visit, node_id)),
@@ -158,11 +158,12 @@ async def node(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("graph", "get_node", found.id), shell=code.shell("node", "get", found.id, json=True)
+            python=code.python("graph", "graph.get_node", found.id),
+            shell=code.shell("node", "get", found.id, json=True),
         ),
         change_codes=_changes(found),
         walk=code.Code(
-            python=code.python_each("graph", "traverse", found.id, direction="both", depth_max=depth),
+            python=code.python_each("graph", "graph.traverse", found.id, direction="both", depth_max=depth),
             shell=code.shell("node", "connected", found.id, depth=depth),
         ),
     )
@@ -174,16 +175,18 @@ def _changes(one: Node) -> dict[str, code.Code]:
     return {
         "Change as code": code.Code(
             python=code.python(
-                "graph", "update_node_data", one.id, {"language": "de"}, replace=True, expected_version=version
+                "graph", "graph.update_node_data", one.id, {"language": "de"}, replace=True, expected_version=version
             ),
             shell=code.shell("node", "update", one.id, '{"language": "de"}', replace=True, expected_version=version),
         ),
         "Archive as code": code.Code(
-            python=code.python("graph", "archive_node", one.id, restore=one.is_archived, expected_version=version),
+            python=code.python(
+                "graph", "graph.archive_node", one.id, restore=one.is_archived, expected_version=version
+            ),
             shell=code.shell("node", "archive", one.id, restore=one.is_archived),
         ),
         "Delete as code": code.Code(
-            python=code.python("graph", "delete_node", one.id, expected_version=version),
+            python=code.python("graph", "graph.delete_node", one.id, expected_version=version),
             shell=code.shell("node", "delete", one.id, expected_version=version),
         ),
     }
@@ -198,9 +201,9 @@ def _type(one: Node) -> str:
 async def _edges(visit: Visit, node_id: str) -> Table:
     rows: list[Edge]
     limit = max(EDGES, visit.limit)
-    rows, has_more = await take(visit.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
+    rows, has_more = await take(visit.graph.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
     ends = {one.to_node_id if one.from_node_id == node_id else one.from_node_id for one in rows}
-    others = await visit.graph.batch_get_nodes(sorted(ends)[:1000]) if ends else None
+    others = await visit.graph.graph.get_nodes(sorted(ends)[:1000]) if ends else None
     names = {one.id: one.name or one.external_id or one.general_type_name for one in others.nodes} if others else {}
 
     def other(one: Edge) -> str:
@@ -228,22 +231,22 @@ async def _edges(visit: Visit, node_id: str) -> Table:
 
 
 async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
-    walk = visit.graph.traverse(middle.id, direction="both", depth_max=depth, limit=NODES_MAX + 40)
+    walk = visit.graph.graph.traverse(middle.id, direction="both", depth_max=depth, limit=NODES_MAX + 40)
     found = await everything(walk)
     if not found:
         return None
     others = [(one.node, one.depth, one.reached_by.node_id if one.reached_by else "") for one in found]
     # Edges of the middle, and those by which the walk reached what is further away.
-    edges, _ = await take(visit.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
+    edges, _ = await take(visit.graph.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
     further = [one.reached_by.edge_id for one in found if one.reached_by and one.depth > 1]
     if further:
-        edges += (await visit.graph.batch_get_edges(further[:1000])).edges
+        edges += (await visit.graph.graph.get_edges(further[:1000])).edges
     return drawing(middle, others, edges)
 
 
 async def _progress(visit: Visit, node_id: str) -> Table:
     rows: list[Envelope]
-    rows, has_more = await take(visit.graph.list_progress(node_id, descending=True), visit.limit)
+    rows, has_more = await take(visit.graph.progress.list(node_id, descending=True), visit.limit)
     return Table(
         name="timeline",
         title="Timeline, the newest first",
@@ -262,7 +265,7 @@ async def _progress(visit: Visit, node_id: str) -> Table:
 
 
 async def _vectors(visit: Visit, node_id: str) -> Table:
-    rows, _ = await take(visit.graph.list_embeddings(node_id), 100)
+    rows, _ = await take(visit.graph.embeddings.list(node_id), 100)
     return Table(
         name="vectors",
         title="Vectors",
@@ -278,7 +281,7 @@ async def _vectors(visit: Visit, node_id: str) -> Table:
 
 
 async def _records(visit: Visit, node_id: str) -> Table:
-    rows, has_more = await take(visit.context.fetch_wm_records_by_entity(node_id), visit.limit)
+    rows, has_more = await take(visit.context.records.list_by_entity(node_id), visit.limit)
     return Table(
         name="records",
         title="Records of working memory",
@@ -292,8 +295,8 @@ async def _records(visit: Visit, node_id: str) -> Table:
 
 async def edge(visit: Visit) -> Response:
     """Show an edge and its two ends."""
-    found = await visit.graph.get_edge(visit.step("edge_id"))
-    ends = await visit.graph.batch_get_nodes([found.from_node_id, found.to_node_id])
+    found = await visit.graph.graph.get_edge(visit.step("edge_id"))
+    ends = await visit.graph.graph.get_nodes([found.from_node_id, found.to_node_id])
     by_id = {one.id: one for one in ends.nodes}
     return visit.render(
         "edge.html",
@@ -311,7 +314,7 @@ async def edge(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("graph", "get_edge", found.id),
+            python=code.python("graph", "graph.get_edge", found.id),
             shell=code.shell("edge", "list", found.from_node_id, type=found.edge_type),
         ),
     )
@@ -322,7 +325,7 @@ async def create(visit: Visit) -> Response:
     form = await visit.form()
     kind, name, graph_name = (str(form.get(each, "")).strip() for each in ("type", "name", "graph"))
     data = document(str(form.get("data", "")), "data")
-    made = await visit.graph.create_node(kind, name=name, graph_name=graph_name, data=data)
+    made = await visit.graph.graph.create_node(kind, name=name, graph_name=graph_name, data=data)
     return visit.redirect(f"/nodes/{made.id}", "It is written.")
 
 
@@ -331,7 +334,7 @@ async def change(visit: Visit) -> Response:
     form = await visit.form()
     node_id, version = visit.step("node_id"), _version(form)
     data = document(str(form.get("data", "")), "data")
-    await visit.graph.update_node_data(node_id, data or {}, replace=True, expected_version=version)
+    await visit.graph.graph.update_node_data(node_id, data or {}, replace=True, expected_version=version)
     return visit.redirect(f"/nodes/{node_id}", "Its data are changed.")
 
 
@@ -339,7 +342,7 @@ async def archive(visit: Visit) -> Response:
     """Archive a node, or bring it back."""
     form = await visit.form()
     node_id, restore = visit.step("node_id"), form.get("restore") == "yes"
-    await visit.graph.archive_node(node_id, restore=restore, expected_version=_version(form))
+    await visit.graph.graph.archive_node(node_id, restore=restore, expected_version=_version(form))
     return visit.redirect(f"/nodes/{node_id}", "It is back." if restore else "It is archived: searches pass it over.")
 
 
@@ -349,7 +352,7 @@ async def delete(visit: Visit) -> Response:
     node_id = visit.step("node_id")
     if form.get("sure") != "yes":
         raise InvalidArgument("say that you are sure: what is deleted cannot be brought back", field="sure")
-    edges = await visit.graph.delete_node(node_id, expected_version=_version(form))
+    edges = await visit.graph.graph.delete_node(node_id, expected_version=_version(form))
     return visit.redirect("/graph", f"The node is deleted, with {edges} edges.")
 
 

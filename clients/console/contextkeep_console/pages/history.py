@@ -21,18 +21,18 @@ async def show(visit: Visit) -> Response:
     """Show the form, and what it asks for."""
     node, mapping, app = visit.asked("node"), visit.asked("mapping"), visit.asked("app")
     message_format = visit.asked("format") if visit.asked("format") in FORMATS else ""
-    mappings = await part(take(visit.context.list_mappings(), 200))
+    mappings = await part(take(visit.context.mappings.list(), 200))
     history = assembled = formatted = None
     if node:
         whose = named(node, visit.asked("graph"))
         how: dict[str, Any] = {"mapping_name": mapping, "app_id": app or None}
         history, assembled = await asyncio.gather(
-            part(visit.context.chat_history(**whose, **how, max_messages=MESSAGES_MAX, timeout_s=20)),
-            part(take(visit.context.assemble_context(**whose, **how), max(visit.limit, 200))),
+            part(visit.context.history.stream(**whose, **how, max_messages=MESSAGES_MAX, timeout_s=20)),
+            part(take(visit.context.history.assemble(**whose, **how), max(visit.limit, 200))),
         )
         if message_format:
             formatted = await part(
-                visit.context.formatted_chat_history(
+                visit.context.history.formatted(
                     whose.get("node_id"),
                     message_format,  # type: ignore[arg-type] # one of the formats, as was checked
                     **how,
@@ -54,7 +54,7 @@ async def show(visit: Visit) -> Response:
         nodes=nodes,
         formatted=formatted,
         code=code.Code(
-            python=code.python("context", "chat_history", node or "NODE", mapping_name=mapping, app_id=app),
+            python=code.python("context", "history.stream", node or "NODE", mapping_name=mapping, app_id=app),
             shell=code.shell("history", node or "NODE", mapping=mapping, format=message_format),
         ),
     )

@@ -42,13 +42,17 @@ async def bases(visit: Visit) -> Response:
         bases=listed.value,
         documents=documents.value,
         code=code.Code(
-            python=code.python_each("context", "list_documents", name)
+            python=code.python_each("context", "knowledge_bases.list_documents", name)
             if name
-            else code.python_each("context", "list_knowledge_bases")
+            else code.python_each("context", "knowledge_bases.list")
         ),
         begin=code.Code(
             python=code.python(
-                "context", "add_document", name or "handbook", b"# Refunds\n\nWithin three days.", name="refunds.md"
+                "context",
+                "knowledge_bases.add_document",
+                name or "handbook",
+                b"# Refunds\n\nWithin three days.",
+                name="refunds.md",
             )
         ),
     )
@@ -56,7 +60,7 @@ async def bases(visit: Visit) -> Response:
 
 async def _bases(visit: Visit) -> Table:
     rows: list[KnowledgeBase]
-    rows, has_more = await take(visit.context.list_knowledge_bases(), visit.limit)
+    rows, has_more = await take(visit.context.knowledge_bases.list(), visit.limit)
     return Table(
         name="bases",
         title="Knowledge bases",
@@ -79,7 +83,7 @@ async def _documents(visit: Visit, name: str) -> Table | None:
     if not name:
         return None
     rows: list[Document]
-    rows, has_more = await take(visit.context.list_documents(name), visit.limit)
+    rows, has_more = await take(visit.context.knowledge_bases.list_documents(name), visit.limit)
     return Table(
         name="documents",
         title=f"Documents of {name[:80]}",
@@ -106,7 +110,8 @@ async def _documents(visit: Visit, name: str) -> Table | None:
 async def tools(visit: Visit) -> Response:
     """List the servers of MCP and their tools, to approve or not."""
     servers, found = await asyncio.gather(
-        part(take(visit.context.list_mcp_servers(), visit.limit)), part(take(visit.context.list_mcp_tools(), 500))
+        part(take(visit.context.mcp_servers.list(), visit.limit)),
+        part(take(visit.context.mcp_servers.list_tools(), 500)),
     )
     rows: list[McpServer] = servers.value[0] if servers.value else []
     tools: list[McpTool] = found.value[0] if found.value else []
@@ -131,7 +136,7 @@ async def tools(visit: Visit) -> Response:
             empty="No server is known. An administrator puts one with put_mcp_server, and discovers its tools.",
         ),
         tools=tools,
-        code=code.Code(python=code.python_each("context", "list_mcp_tools")),
+        code=code.Code(python=code.python_each("context", "mcp_servers.list_tools")),
     )
 
 
@@ -140,9 +145,9 @@ async def approve(visit: Visit) -> Response:
     form = await visit.form()
     server, tool = str(form.get("server", "")), str(form.get("tool", ""))
     if form.get("approve") == "yes":
-        await visit.context.approve_mcp_tool(server, tool, definition_sha256=str(form.get("sha256", "")))
+        await visit.context.mcp_servers.approve_tool(server, tool, definition_sha256=str(form.get("sha256", "")))
         return visit.redirect("/sources/tools", f"Context query may ask {tool}, as it is now.")
-    await visit.context.unapprove_mcp_tool(server, tool)
+    await visit.context.mcp_servers.unapprove_tool(server, tool)
     return visit.redirect("/sources/tools", f"Context query does not ask {tool} any more.")
 
 
@@ -152,7 +157,7 @@ async def pages(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[WikiPage]
-        rows, has_more = await take(visit.context.list_pages(prefix, **visit.whose), visit.limit)
+        rows, has_more = await take(visit.context.pages.list(prefix, **visit.whose), visit.limit)
         return Table(
             name="pages",
             title="Pages",
@@ -182,7 +187,7 @@ async def pages(visit: Visit) -> Response:
         parts_shown=[listed],
         pages=listed.value,
         code=code.Code(
-            python=code.python_each("context", "list_pages", prefix, **visit.whose), shell=code.shell("wiki", "list")
+            python=code.python_each("context", "pages.list", prefix, **visit.whose), shell=code.shell("wiki", "list")
         ),
         begin=None,
     )
@@ -191,8 +196,8 @@ async def pages(visit: Visit) -> Response:
 async def page(visit: Visit) -> Response:
     """Show a page in one of its versions."""
     page_id, version = visit.step("page_id"), visit.number("version", 0, 2**31 - 1)
-    found = await visit.context.get_page(page_id=page_id, version=version, **visit.whose)
-    versions = await part(take(visit.context.list_page_versions(page_id=page_id, **visit.whose), visit.limit))
+    found = await visit.context.pages.get(page_id=page_id, version=version, **visit.whose)
+    versions = await part(take(visit.context.pages.list_versions(page_id=page_id, **visit.whose), visit.limit))
     rows: list[PageVersion] = versions.value[0] if versions.value else []
     return visit.render(
         "page.html",
@@ -225,7 +230,7 @@ async def page(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "get_page", page_id=page_id, version=version, **visit.whose),
+            python=code.python("context", "pages.get", page_id=page_id, version=version, **visit.whose),
             shell=code.shell("wiki", "get", found.slug),
         ),
     )
@@ -238,10 +243,10 @@ async def memories(visit: Visit) -> Response:
     async def found() -> Table:
         rows: list[Memory]
         if question:
-            recalled = await visit.context.recall_memories(question, limit=20, **visit.whose)
+            recalled = await visit.context.memories.recall(question, limit=20, **visit.whose)
             rows, has_more = [one.memory for one in recalled], False
         else:
-            rows, has_more = await take(visit.context.list_memories(**visit.whose), visit.limit)
+            rows, has_more = await take(visit.context.memories.list(**visit.whose), visit.limit)
         return Table(
             name="memories",
             title="What matters to it" if question else "Memories",
@@ -273,9 +278,9 @@ async def memories(visit: Visit) -> Response:
         parts_shown=[listed],
         memories=listed.value,
         code=code.Code(
-            python=code.python_each("context", "recall_memories", question, **visit.whose)
+            python=code.python_each("context", "memories.recall", question, **visit.whose)
             if question
-            else code.python_each("context", "list_memories", **visit.whose),
+            else code.python_each("context", "memories.list", **visit.whose),
             shell=code.shell("memory", "recall", question) if question else code.shell("memory", "list"),
         ),
         begin=None,

@@ -29,7 +29,7 @@ EXAMPLE = {
 async def index(visit: Visit) -> Response:
     """List the mappings that the key sees."""
     rows: list[ChatMapping]
-    rows, has_more = await take(visit.context.list_mappings(app_id=visit.asked("app")), visit.limit)
+    rows, has_more = await take(visit.context.mappings.list(app_id=visit.asked("app")), visit.limit)
     table = Table(
         name="mappings",
         title="Mappings",
@@ -56,7 +56,7 @@ async def index(visit: Visit) -> Response:
         title="Mappings",
         table=table,
         code=code.Code(
-            python=code.python_each("context", "list_mappings", app_id=visit.asked("app")),
+            python=code.python_each("context", "mappings.list", app_id=visit.asked("app")),
             shell=code.shell("mapping", "list"),
         ),
     )
@@ -65,7 +65,7 @@ async def index(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show a mapping's rules."""
     name, app = visit.asked("name"), visit.asked("app")
-    found = await visit.context.get_mapping(name, app_id=app)
+    found = await visit.context.mappings.get(name, app_id=app)
     return visit.render(
         "mapping.html",
         here="mappings",
@@ -82,7 +82,7 @@ async def show(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "get_mapping", name, app_id=app),
+            python=code.python("context", "mappings.get", name, app_id=app),
             shell=code.shell("mapping", "list", json=True),
         ),
     )
@@ -93,7 +93,7 @@ async def trial(visit: Visit) -> Response:
     rules: Any = EXAMPLE
     name, app = visit.asked("name"), visit.asked("app")
     if name:
-        rules = (await visit.context.get_mapping(name, app_id=app)).rules
+        rules = (await visit.context.mappings.get(name, app_id=app)).rules
     return _trial(visit, json.dumps(rules, ensure_ascii=False, indent=2), name, app, visit.asked("node"), None, None)
 
 
@@ -108,7 +108,7 @@ async def tried(visit: Visit) -> Response:
         said = document(rules, "rules")
         if said is None or not node:
             raise InvalidArgument("give rules, and a node to try them on")
-        trials, _ = await take(visit.context.test_mapping(said, **named(node)), NODES_MAX)
+        trials, _ = await take(visit.context.mappings.test(said, **named(node)), NODES_MAX)
     except Unauthenticated:
         raise
     except ContextKeepError as error:  # what was written stays on the page
@@ -137,11 +137,11 @@ def _trial(
         trials=trials,
         trouble=trouble,
         code=code.Code(
-            python=code.python_each("context", "test_mapping", EXAMPLE, node_id=node or "NODE"),
+            python=code.python_each("context", "mappings.test", EXAMPLE, node_id=node or "NODE"),
             shell=code.shell("mapping", "test", "mappings.yaml", mapping=name or "tickets", node=node or "NODE"),
         ),
         register_code=code.Code(
-            python=code.python("context", "register_mapping", name or "tickets", EXAMPLE, app_id=app),
+            python=code.python("context", "mappings.register", name or "tickets", EXAMPLE, app_id=app),
             shell=code.shell("mapping", "apply", "mappings.yaml"),
         ),
     )
@@ -154,7 +154,7 @@ async def register(visit: Visit) -> Response:
     rules = document(str(form.get("rules", "")), "rules")
     if rules is None or not name:
         raise InvalidArgument("give rules, and a name for them")
-    made = await visit.context.register_mapping(name, rules, app_id=app, replace=form.get("replace") == "yes")
+    made = await visit.context.mappings.register(name, rules, app_id=app, replace=form.get("replace") == "yes")
     return visit.redirect(
         f"/mappings/show{query({'name': made.mapping_name, 'app': made.app_id})}",
         f"{made.mapping_name} is registered, version {made.version}.",

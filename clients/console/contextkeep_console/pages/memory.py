@@ -66,7 +66,7 @@ async def index(visit: Visit) -> Response:
         text=text,
         code=_index_code(root, text, types),
         upload_code=code.Code(
-            python=code.python("context", "upload_blob", "report.pdf", entity_node_id=root if is_id(root) else ""),
+            python=code.python("context", "blobs.upload", "report.pdf", entity_node_id=root if is_id(root) else ""),
             shell=code.shell("wm", "put", "report.pdf", entity=root if is_id(root) else ""),
         ),
     )
@@ -79,23 +79,23 @@ async def _nothing() -> None:
 def _index_code(root: str, text: str, types: list[str]) -> code.Code:
     if text:
         return code.Code(
-            python=code.python_each("context", "search_wm_records", text, memory_types=types or None),
+            python=code.python_each("context", "records.search", text, memory_types=types or None),
             shell=code.shell("wm", "search", text, **({"type": types[0]} if types else {})),
         )
     if root:
         return code.Code(
-            python=code.python_each("context", "fetch_wm_manifest", root), shell=code.shell("wm", "manifest", root)
+            python=code.python_each("context", "records.manifest", root), shell=code.shell("wm", "manifest", root)
         )
     columns = ["working_memory_id", "name", "memory_type", "size_bytes", "created_at"]
     return code.Code(
-        python=code.python("context", "query_wm_records", columns, order_by=["-created_at"]),
+        python=code.python("context", "records.query", columns, order_by=["-created_at"]),
         shell=code.shell("wm", "query", *columns),
     )
 
 
 async def _newest(visit: Visit, archived: bool) -> Table:
     columns = ["working_memory_id", "name", "memory_type", "size_bytes", "status", "entity_node_id", "created_at"]
-    found = await visit.context.query_wm_records(
+    found = await visit.context.records.query(
         columns, order_by=["-created_at"], limit=min(visit.limit, 1000), include_archived=archived
     )
 
@@ -132,7 +132,7 @@ async def _newest(visit: Visit, archived: bool) -> Table:
 async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -> tuple[list[ManifestEntity], bool]:
     """Return what hangs below a node, entity by entity, and whether there is more of it."""
     depth = max(1, visit.number("depth", 3, 100))
-    found = visit.context.fetch_wm_manifest(
+    found = visit.context.records.manifest(
         **_root(root), depth_max=depth, memory_types=types, include_archived=archived, records_max=RECORDS_OF_GROUP
     )
     return await take(found, min(visit.limit, ENTITIES_MAX))
@@ -144,7 +144,7 @@ def _root(root: str) -> Any:
 
 
 async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Table:
-    found = await visit.context.search_wm_records(
+    found = await visit.context.records.search(
         text, memory_types=types, include_archived=archived, limit=min(visit.limit, 100)
     )
     first, *others = record_columns()
@@ -170,10 +170,10 @@ def _of_hit(column: Column) -> Column:
 async def record(visit: Visit) -> Response:
     """Show a record: what is known of it, what is in it, and what happened to it."""
     record_id = visit.step("record_id")
-    found = await visit.context.fetch_wm_record(record_id, include_archived=True)
+    found = await visit.context.records.get(record_id, include_archived=True)
     preview, actions = await asyncio.gather(
         part(_preview(visit, found)),
-        part(take(visit.context.list_wm_record_actions(record_id), visit.limit)),
+        part(take(visit.context.records.list_actions(record_id), visit.limit)),
     )
     rows, has_more = actions.value or ([], False)
     return visit.render(
@@ -222,11 +222,11 @@ async def record(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "fetch_wm_record", record_id),
+            python=code.python("context", "records.get", record_id),
             shell=code.shell("wm", "get", record_id, o=""),
         ),
         archive_code=code.Code(
-            python=code.python("context", "delete_wm_record", record_id), shell=code.shell("wm", "delete", record_id)
+            python=code.python("context", "records.delete", record_id), shell=code.shell("wm", "delete", record_id)
         ),
     )
 
@@ -255,7 +255,7 @@ async def _beginning(visit: Visit, found: Record, size_bytes: int) -> bytes:
     length = min(size_bytes, found.size_bytes)
     if not length:
         return b""
-    reader = await visit.context.get_blob(found.working_memory_id, length_bytes=length, include_archived=True)
+    reader = await visit.context.blobs.get(found.working_memory_id, length_bytes=length, include_archived=True)
     async with reader:
         return b"".join([chunk async for chunk in reader])
 
@@ -268,7 +268,7 @@ def _picture_type(start: bytes) -> str:
 
 async def picture(visit: Visit) -> Response:
     """Return a picture for the page, if it is one by its own first bytes."""
-    found = await visit.context.fetch_wm_record(visit.step("record_id"), include_archived=True)
+    found = await visit.context.records.get(visit.step("record_id"), include_archived=True)
     if found.size_bytes > PICTURE_BYTES_MAX:
         raise FailedPrecondition("the picture is too large to be shown")
     data = await _beginning(visit, found, PICTURE_BYTES_MAX)
@@ -280,7 +280,7 @@ async def picture(visit: Visit) -> Response:
 async def content(visit: Visit) -> Response:
     """Return the content of a record as a file to keep; nothing of it is ever shown as a page."""
     record_id = visit.step("record_id")
-    found = await visit.context.fetch_wm_record(record_id, include_archived=True)
+    found = await visit.context.records.get(record_id, include_archived=True)
     name = quote(found.name or record_id, safe="", errors="replace")
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{name}",
@@ -289,7 +289,7 @@ async def content(visit: Visit) -> Response:
     if not found.blob_key:
         inline = (found.content_json or found.content_text).encode("utf-8", "backslashreplace")
         return Response(inline, media_type="application/octet-stream", headers=headers)
-    reader = await visit.context.get_blob(record_id, include_archived=True)
+    reader = await visit.context.blobs.get(record_id, include_archived=True)
 
     async def chunks() -> AsyncIterator[bytes]:
         async with reader:
@@ -308,7 +308,7 @@ async def upload(visit: Visit) -> Response:
         raise InvalidArgument("choose a file", field="file")
     node_id = str(form.get("node", "")).strip()
     kind = str(form.get("type", "")).strip()
-    made = await visit.context.upload_blob(
+    made = await visit.context.blobs.upload(
         file.file,
         name=file.filename[-500:],
         memory_type=kind or "file",
@@ -322,12 +322,12 @@ async def upload(visit: Visit) -> Response:
 async def archive(visit: Visit) -> Response:
     """Archive a record, which can be brought back."""
     record_id = visit.step("record_id")
-    await visit.context.delete_wm_record(record_id)
+    await visit.context.records.delete(record_id)
     return visit.redirect(f"/records/{record_id}", "It is archived: nobody finds it, and it can be brought back.")
 
 
 async def restore(visit: Visit) -> Response:
     """Bring an archived record back."""
     record_id = visit.step("record_id")
-    await visit.context.restore_wm_record(record_id)
+    await visit.context.records.restore(record_id)
     return visit.redirect(f"/records/{record_id}", "It is back.")

@@ -33,7 +33,7 @@ async def tenants(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[Tenant]
-        rows, has_more = await take(visit.context.list_tenants(), visit.limit)
+        rows, has_more = await take(visit.context.operations.list_tenants(), visit.limit)
         return Table(
             name="tenants",
             title="Tenants",
@@ -53,9 +53,13 @@ async def tenants(visit: Visit) -> Response:
         listed=listed,
         tenants=listed.value,
         limits=LIMITS,
-        code=code.Code(python=code.python_each("context", "list_tenants"), shell=code.shell("operator", "tenants")),
+        code=code.Code(
+            python=code.python_each("context", "operations.list_tenants"), shell=code.shell("operator", "tenants")
+        ),
         set_code=code.Code(
-            python=code.python("context", "set_tenant_limits", "acme", records_max=100_000, bytes_max=50 * 2**30),
+            python=code.python(
+                "context", "operations.set_tenant_limits", "acme", records_max=100_000, bytes_max=50 * 2**30
+            ),
             shell=code.shell("operator", "limits", "acme", records="100000", bytes="50GiB"),
         ),
     )
@@ -85,7 +89,7 @@ async def limit(visit: Visit) -> Response:
     form = await visit.form()
     tenant = str(form.get("tenant", "")).strip()
     said = {limit: str(form.get(name, "")).strip() for limit, name, _ in LIMITS}
-    changed = await visit.context.set_tenant_limits(
+    changed = await visit.context.operations.set_tenant_limits(
         tenant,
         **{limit: _number(limit, text) for limit, text in said.items() if text},
     )
@@ -117,13 +121,15 @@ async def work(visit: Visit) -> Response:
         jobs=jobs,
         job_table=jobs.value,
         failed=sorted({one.kind for one in owed.value.rows if one.failed}) if owed.value else [],
-        code=code.Code(python=code.python("context", "list_background_work"), shell=code.shell("operator", "work")),
+        code=code.Code(
+            python=code.python("context", "operations.list_background_work"), shell=code.shell("operator", "work")
+        ),
         retry_code=code.Code(
-            python=code.python("context", "retry_background_work", "index"),
+            python=code.python("context", "operations.retry_background_work", "index"),
             shell=code.shell("operator", "retry", "index"),
         ),
         start_code=code.Code(
-            python=code.python("context", "start_job", "fsck", quick=True),
+            python=code.python("context", "jobs.start", "fsck", quick=True),
             shell=code.shell("operator", "start", "fsck", quick=True),
         ),
     )
@@ -131,7 +137,7 @@ async def work(visit: Visit) -> Response:
 
 async def _jobs(visit: Visit) -> Table:
     rows: list[Job]
-    rows, has_more = await take(visit.context.list_jobs(), max(visit.limit, _JOBS_SHOWN))
+    rows, has_more = await take(visit.context.jobs.list(), max(visit.limit, _JOBS_SHOWN))
     return Table(
         name="jobs",
         title="Jobs",
@@ -160,14 +166,14 @@ _JOBS = (
 
 async def job(visit: Visit) -> Response:
     """Show a job."""
-    found = await visit.context.get_job(visit.step("job_id"))
+    found = await visit.context.jobs.get(visit.step("job_id"))
     return visit.render(
         "operating_job.html",
         here="access",
         title=f"Job {found.kind}",
         job=found,
         code=code.Code(
-            python=code.python("context", "get_job", found.job_id), shell=code.shell("operator", "job", found.job_id)
+            python=code.python("context", "jobs.get", found.job_id), shell=code.shell("operator", "job", found.job_id)
         ),
     )
 
@@ -175,7 +181,7 @@ async def job(visit: Visit) -> Response:
 async def retry(visit: Visit) -> Response:
     """Try again now what has failed of a kind."""
     kind = str((await visit.form()).get("kind", ""))
-    done = await visit.context.retry_background_work(kind)
+    done = await visit.context.operations.retry_background_work(kind)
     away = f" Nothing in {', '.join(done.databases_away)}, which does not answer." if done.databases_away else ""
     return visit.redirect("/access/work", f"{done.retried:,} of {kind} are tried again now.{away}")
 
@@ -185,5 +191,5 @@ async def start(visit: Visit) -> Response:
     form = await visit.form()
     kind: Literal["fsck", "sweep"] = "fsck" if form.get("kind") == "fsck" else "sweep"
     quick, repair = (form.get(name) == "yes" for name in ("quick", "repair"))
-    started = await visit.context.start_job(kind, quick=quick, repair=repair)
+    started = await visit.context.jobs.start(kind, quick=quick, repair=repair)
     return visit.redirect("/access/work#jobs", f"The {started.kind} has begun.")

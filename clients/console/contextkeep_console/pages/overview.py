@@ -73,14 +73,14 @@ async def show(visit: Visit) -> Response:
         records=records,
         record_chart=charts.bars("Records by type", counts, unit="records") if counts else None,
         is_new=not counts and not (contexts.value and contexts.value.rows) and not (graphs.value and graphs.value.rows),
-        code=code.Code(python=code.python_each("graph", "list_graphs"), shell=code.shell("graph", "stats")),
+        code=code.Code(python=code.python_each("graph", "graph.list_graphs"), shell=code.shell("graph", "stats")),
     )
 
 
 async def _recent(visit: Visit) -> list[Recent]:
     """Return how the last hour was, of each process of both services."""
     context, graph = await asyncio.gather(
-        _of_replicas(visit.context.get_recent_calls), _of_replicas(visit.graph.get_recent_calls)
+        _of_replicas(visit.context.operations.get_recent_calls), _of_replicas(visit.graph.operations.get_recent_calls)
     )
     now = datetime.now(UTC)
     return [_drawn(one, now) for one in (*context, *graph)]
@@ -146,7 +146,7 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
 
 async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
     """Return what the tenant stores beside what it may store; only administrators may know."""
-    usage = await visit.context.get_usage()
+    usage = await visit.context.operations.get_usage()
     said = (
         ("records", usage.records, usage.limits.records_max),
         ("bytes", usage.size_bytes, usage.limits.bytes_max),
@@ -170,7 +170,7 @@ async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
 
 async def owed(visit: Visit) -> Table:
     """Return what is owed in the background; only operators may know."""
-    found = await visit.context.list_background_work()
+    found = await visit.context.operations.list_background_work()
     away = ", ".join(found.databases_away)
     return Table(
         name="work",
@@ -183,14 +183,14 @@ async def owed(visit: Visit) -> Table:
 
 
 async def _records(visit: Visit) -> QueryAnswer:
-    return await visit.context.query_wm_records(
+    return await visit.context.records.query(
         ["memory_type", "count(*)"], group_by=["memory_type"], order_by=["-count(*)"]
     )
 
 
 async def _graphs(visit: Visit) -> Table:
     rows: list[GraphCount]
-    rows, has_more = await take(visit.graph.list_graphs(), visit.limit)
+    rows, has_more = await take(visit.graph.graph.list_graphs(), visit.limit)
     return Table(
         name="graphs",
         title="Graphs",
@@ -204,7 +204,7 @@ async def _graphs(visit: Visit) -> Table:
 
 async def _contexts(visit: Visit) -> Table:
     rows: list[Context]
-    rows, _ = await take(visit.context.list_contexts(page_size=8, **visit.whose), 8)
+    rows, _ = await take(visit.context.contexts.list(page_size=8, **visit.whose), 8)
     return Table(
         name="contexts",
         title="Newest contexts",
@@ -215,5 +215,5 @@ async def _contexts(visit: Visit) -> Table:
 
 
 async def _sources(visit: Visit) -> Table:
-    rows: list[ContextProvider] = await visit.context.list_context_providers()
+    rows: list[ContextProvider] = await visit.context.query.list_providers()
     return Table(name="sources", title="Sources", columns=_SOURCES, rows=rows, empty="No source is installed.")

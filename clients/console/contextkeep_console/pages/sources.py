@@ -32,7 +32,7 @@ async def index(visit: Visit) -> Response:
         "node_ids": texts(visit.asked("nodes")) or None,
     }
     providers, answer = await asyncio.gather(
-        part(visit.context.list_context_providers(agent_id=how["agent_id"])),
+        part(visit.context.query.list_providers(agent_id=how["agent_id"])),
         part(_ask(visit, question, how)),
     )
     found = answer.value
@@ -62,7 +62,7 @@ async def index(visit: Visit) -> Response:
         hits=_hits(found) if found else None,
         unmerged=_unmerged(found) if found else None,
         code=code.Code(
-            python=code.python("context", "query_context", question or "…", **_said(how), explain=True, **visit.whose),
+            python=code.python("context", "query.ask", question or "…", **_said(how), explain=True, **visit.whose),
             shell=code.shell(
                 "query",
                 question or "…",
@@ -79,7 +79,7 @@ async def index(visit: Visit) -> Response:
 async def _ask(visit: Visit, question: str, how: dict[str, Any]) -> QueriedContext | None:
     if not question:
         return None
-    return await visit.context.query_context(question, **how, explain=True, timeout_s=15, **visit.whose)
+    return await visit.context.query.ask(question, **how, explain=True, timeout_s=15, **visit.whose)
 
 
 def _one_of(asked: str, known: tuple[str, ...]) -> str:

@@ -23,7 +23,7 @@ async def settings(visit: Visit) -> Response:
     """Show what holds for each source, and the form to change it for the tenant."""
 
     async def found() -> Table:
-        rows: list[ContextProvider] = await visit.context.list_context_providers()
+        rows: list[ContextProvider] = await visit.context.query.list_providers()
         return Table(
             name="settings",
             title="Sources",
@@ -50,7 +50,7 @@ async def settings(visit: Visit) -> Response:
         listed=listed,
         providers=listed.value,
         code=code.Code(
-            python=code.python("context", "update_provider_setting", "context", deadline_ms=4000, is_default=True),
+            python=code.python("context", "query.update_provider", "context", deadline_ms=4000, is_default=True),
             shell=code.shell("sources", "set", "context", deadline_ms=4000, default=True),
         ),
     )
@@ -65,7 +65,7 @@ async def change(visit: Visit) -> Response:
     if deadline not in (_KEEP, _AS_IT_IS) and not (deadline.isdecimal() and 0 < int(deadline) <= _DEADLINE_MS_MAX):
         raise InvalidArgument(f"the deadline is 1 to {_DEADLINE_MS_MAX:,} ms", field="deadline_ms")
     flags = {"yes": True, "no": False}
-    await visit.context.update_provider_setting(
+    await visit.context.query.update_provider(
         provider,
         enabled=flags.get(said["enabled"]),
         is_default=flags.get(said["is_default"]),
@@ -80,7 +80,7 @@ async def tests(visit: Visit) -> Response:
 
     async def found() -> Table:
         rows: list[SourceTest]
-        rows, has_more = await take(visit.context.list_source_tests(), visit.limit)
+        rows, has_more = await take(visit.context.source_tests.list(), visit.limit)
         return Table(
             name="tests",
             title="Tests",
@@ -109,7 +109,7 @@ async def tests(visit: Visit) -> Response:
         listed=listed,
         tests=listed.value,
         code=code.Code(
-            python=code.python("context", "run_source_test", "which port", label="weekly"),
+            python=code.python("context", "source_tests.run", "which port", label="weekly"),
             shell=code.shell("sources", "test", "which port", label="weekly"),
         ),
     )
@@ -119,7 +119,7 @@ async def run(visit: Visit) -> Response:
     """Ask a question as everybody does, and keep the answer."""
     form = await visit.form()
     question, label = (str(form.get(name, "")).strip() for name in ("question", "label"))
-    made = await visit.context.run_source_test(question, label=label, timeout_s=15, **visit.whose)
+    made = await visit.context.source_tests.run(question, label=label, timeout_s=15, **visit.whose)
     return visit.redirect(f"/sources/tests/{made.test_id}")
 
 
@@ -128,9 +128,9 @@ async def test(visit: Visit) -> Response:
     test_id, other = visit.step("test_id"), visit.asked("other")
 
     async def compared() -> ComparedTests | None:
-        return await visit.context.compare_source_tests(test_id, other) if other else None
+        return await visit.context.source_tests.compare(test_id, other) if other else None
 
-    found, difference = await asyncio.gather(visit.context.get_source_test(test_id), part(compared()))
+    found, difference = await asyncio.gather(visit.context.source_tests.get(test_id), part(compared()))
     answer = found.answer
     return visit.render(
         "source_test.html",
@@ -175,7 +175,7 @@ async def test(visit: Visit) -> Response:
             empty="Neither found anything.",
         ),
         code=code.Code(
-            python=code.python("context", "compare_source_tests", test_id, other or "ANOTHER"),
+            python=code.python("context", "source_tests.compare", test_id, other or "ANOTHER"),
             shell=code.shell("sources", "compare", test_id, other or "ANOTHER"),
         ),
     )

@@ -41,14 +41,14 @@ async def index(visit: Visit) -> Response:
     asked = visit.asked("context")
     rows: list[tuple[Context | None, Window]] = []
     if asked:
-        rows = [(None, one) for one in await everything(visit.context.list_windows(asked, **visit.whose), 16)]
+        rows = [(None, one) for one in await everything(visit.context.windows.list(asked, **visit.whose), 16)]
     else:
         contexts: list[Context]
         contexts, _ = await take(
-            visit.context.list_contexts(page_size=CONTEXTS_LOOKED_AT, **visit.whose), CONTEXTS_LOOKED_AT
+            visit.context.contexts.list(page_size=CONTEXTS_LOOKED_AT, **visit.whose), CONTEXTS_LOOKED_AT
         )
         found = await asyncio.gather(
-            *(everything(visit.context.list_windows(one.context_id, **visit.whose), 16) for one in contexts)
+            *(everything(visit.context.windows.list(one.context_id, **visit.whose), 16) for one in contexts)
         )
         rows = [(context, one) for context, windows in zip(contexts, found, strict=True) for one in windows]
     of_context = Column(
@@ -74,11 +74,11 @@ async def index(visit: Visit) -> Response:
         table=table,
         looked_at=CONTEXTS_LOOKED_AT,
         code=code.Code(
-            python=code.python_each("context", "list_windows", asked or "CONTEXT", **visit.whose),
+            python=code.python_each("context", "windows.list", asked or "CONTEXT", **visit.whose),
             shell=code.shell("window", "list", asked or "CONTEXT"),
         ),
         begin=code.Code(
-            python=code.python("context", "open_window", asked or "CONTEXT", "gpt-5", system_prompt="Be brief."),
+            python=code.python("context", "windows.open", asked or "CONTEXT", "gpt-5", system_prompt="Be brief."),
             shell=code.shell("window", "open", asked or "CONTEXT", "gpt-5", system="Be brief."),
         ),
     )
@@ -98,11 +98,11 @@ def _of_second(column: Column) -> Column:
 async def show(visit: Visit) -> Response:
     """Show a window in numbers: zones, folds, cost."""
     window_id = visit.step("window_id")
-    window = await visit.context.get_window(window_id, **visit.whose)
+    window = await visit.context.windows.get(window_id, **visit.whose)
     stats, lineage, cost = await asyncio.gather(
-        part(visit.context.window_stats(window_id, **visit.whose)),
-        part(everything(visit.context.get_lineage(window_id, **visit.whose), FOLDS_MAX)),
-        part(visit.context.estimate_cost(window_id, steps=STEPS_AHEAD, **visit.whose)),
+        part(visit.context.windows.stats(window_id, **visit.whose)),
+        part(everything(visit.context.windows.get_lineage(window_id, **visit.whose), FOLDS_MAX)),
+        part(visit.context.windows.estimate_cost(window_id, steps=STEPS_AHEAD, **visit.whose)),
     )
     return visit.render(
         "window.html",
@@ -139,7 +139,7 @@ async def show(visit: Visit) -> Response:
             ]
         ),
         code=code.Code(
-            python=code.python("context", "window_stats", window_id, **visit.whose),
+            python=code.python("context", "windows.stats", window_id, **visit.whose),
             shell=code.shell("window", "stats", window_id),
         ),
     )
@@ -241,7 +241,8 @@ async def pack(visit: Visit) -> Response:
     """Show part by part what the last pack had, each with the way to its original."""
     window_id = visit.step("window_id")
     window, explained = await asyncio.gather(
-        visit.context.get_window(window_id, **visit.whose), visit.context.explain_pack(window_id, **visit.whose)
+        visit.context.windows.get(window_id, **visit.whose),
+        visit.context.windows.explain_pack(window_id, **visit.whose),
     )
     return _pack(visit, window, explained.parts, None)
 
@@ -249,9 +250,10 @@ async def pack(visit: Visit) -> Response:
 async def pack_now(visit: Visit) -> Response:
     """Pack the window, as a program would, and show what a model would see."""
     window_id = visit.step("window_id")
-    made = await visit.context.pack(window_id, without_recall=True, **visit.whose)
+    made = await visit.context.windows.pack(window_id, without_recall=True, **visit.whose)
     window, explained = await asyncio.gather(
-        visit.context.get_window(window_id, **visit.whose), visit.context.explain_pack(window_id, **visit.whose)
+        visit.context.windows.get(window_id, **visit.whose),
+        visit.context.windows.explain_pack(window_id, **visit.whose),
     )
     return _pack(visit, window, explained.parts, made)
 
@@ -285,7 +287,7 @@ def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) ->
         pack=made,
         blocks=_blocks(made.messages_json) if made else [],
         code=code.Code(
-            python=code.python("context", "pack", window.window_id, **visit.whose),
+            python=code.python("context", "windows.pack", window.window_id, **visit.whose),
             shell=code.shell("window", "pack", window.window_id, body=True),
         ),
     )
@@ -327,9 +329,9 @@ async def state(visit: Visit) -> Response:
     """Show the state of the work, the pins, and the ways back."""
     window_id = visit.step("window_id")
     window, entries, checkpoints = await asyncio.gather(
-        visit.context.get_window(window_id, **visit.whose),
-        visit.context.get_state(window_id, **visit.whose),
-        part(everything(visit.context.list_checkpoints(window_id, **visit.whose), FOLDS_MAX)),
+        visit.context.windows.get(window_id, **visit.whose),
+        visit.context.windows.get_state(window_id, **visit.whose),
+        part(everything(visit.context.windows.list_checkpoints(window_id, **visit.whose), FOLDS_MAX)),
     )
     original = f"/windows/{window_id}/original"
     columns = (
@@ -372,24 +374,24 @@ async def state(visit: Visit) -> Response:
         checkpoints=back,
         checkpoints_trouble=checkpoints.trouble,
         code=code.Code(
-            python=code.python_each("context", "get_state", window_id, **visit.whose),
+            python=code.python_each("context", "windows.get_state", window_id, **visit.whose),
             shell=code.shell("window", "state", window_id),
         ),
         pin_code=code.Code(
-            python=code.python("context", "pin", window_id, "Answer in French.", **visit.whose),
+            python=code.python("context", "windows.pin", window_id, "Answer in French.", **visit.whose),
             shell=code.shell("window", "pin", window_id, "Answer in French."),
         ),
         unpin_code=code.Code(
-            python=code.python("context", "unpin", window_id, "KEY", **visit.whose),
+            python=code.python("context", "windows.unpin", window_id, "KEY", **visit.whose),
             shell=code.shell("window", "unpin", window_id, "KEY"),
         ),
         checkpoint_code=code.Code(
-            python=code.python("context", "create_checkpoint", window_id, "before the upgrade", **visit.whose),
+            python=code.python("context", "windows.create_checkpoint", window_id, "before the upgrade", **visit.whose),
             shell=code.shell("window", "checkpoint", window_id, label="before the upgrade"),
         ),
         rollback_code=code.Code(
             python=code.python(
-                "context", "rollback", window_id, 1, expected_last_seq=window.reached_seq, **visit.whose
+                "context", "windows.rollback", window_id, 1, expected_last_seq=window.reached_seq, **visit.whose
             ),
             shell=code.shell("window", "rollback", window_id, 1, last=window.reached_seq),
         ),
@@ -401,7 +403,7 @@ async def original(visit: Visit) -> Response:
     window_id, ref = visit.step("window_id"), visit.asked("ref")
     if not ref:
         raise InvalidArgument("name a ref, such as m3/1", field="ref")
-    found = await visit.context.expand(window_id, ref, **visit.whose)
+    found = await visit.context.windows.expand(window_id, ref, **visit.whose)
     return visit.render(
         "original.html",
         here="windows",
@@ -410,7 +412,7 @@ async def original(visit: Visit) -> Response:
         ref=ref,
         found=found,
         code=code.Code(
-            python=code.python("context", "expand", window_id, ref, **visit.whose),
+            python=code.python("context", "windows.expand", window_id, ref, **visit.whose),
             shell=code.shell("window", "expand", window_id, ref),
         ),
     )
@@ -420,7 +422,7 @@ async def pin(visit: Visit) -> Response:
     """Pin a text."""
     form = await visit.form()
     window_id = visit.step("window_id")
-    await visit.context.pin(window_id, str(form.get("text", "")), ref=str(form.get("ref", "")), **visit.whose)
+    await visit.context.windows.pin(window_id, str(form.get("text", "")), ref=str(form.get("ref", "")), **visit.whose)
     return visit.redirect(f"/windows/{window_id}/state", "It is pinned: every pack has it from now on.")
 
 
@@ -428,7 +430,7 @@ async def unpin(visit: Visit) -> Response:
     """Take a pin away."""
     form = await visit.form()
     window_id = visit.step("window_id")
-    await visit.context.unpin(window_id, str(form.get("pin", "")), **visit.whose)
+    await visit.context.windows.unpin(window_id, str(form.get("pin", "")), **visit.whose)
     return visit.redirect(f"/windows/{window_id}/state", "The pin is gone.")
 
 
@@ -436,7 +438,7 @@ async def checkpoint(visit: Visit) -> Response:
     """Keep a way back."""
     form = await visit.form()
     window_id = visit.step("window_id")
-    made = await visit.context.create_checkpoint(window_id, str(form.get("label", "")), **visit.whose)
+    made = await visit.context.windows.create_checkpoint(window_id, str(form.get("label", "")), **visit.whose)
     return visit.redirect(f"/windows/{window_id}/state", f"Checkpoint {made.number} is kept.")
 
 
@@ -448,7 +450,7 @@ async def rollback(visit: Visit) -> Response:
     if form.get("sure") != "yes" or not all(each.isdecimal() for each in numbers):
         raise InvalidArgument("say that you are sure, and to which checkpoint", field="sure")
     number, last_seq = map(int, numbers)
-    done = await visit.context.rollback(window_id, number, expected_last_seq=last_seq, **visit.whose)
+    done = await visit.context.windows.rollback(window_id, number, expected_last_seq=last_seq, **visit.whose)
     return visit.redirect(
         f"/windows/{window_id}/state",
         f"Rolled back to checkpoint {number}: {done.left_out_message_count} messages are left out since.",

@@ -87,7 +87,7 @@ class ContextStore(BaseStore):
         record_id = _id(op.namespace, op.key)
         for _ in range(_ATTEMPTS):
             try:
-                record = self._client.fetch_wm_record(record_id)
+                record = self._client.records.get(record_id)
             except RecordNotFound:
                 return None
             said = record.metadata[_KEY]
@@ -119,7 +119,7 @@ class ContextStore(BaseStore):
             said["value"] = value
         else:
             said["value_at"] = new_id()
-            self._client.upload_blob(
+            self._client.blobs.upload(
                 json.dumps(value).encode(),
                 name="value",
                 memory_type=VALUE_TYPE,
@@ -130,15 +130,15 @@ class ContextStore(BaseStore):
         name = op.key[:400] or "(empty)"
         for _ in range(_ATTEMPTS):
             try:
-                self._client.insert_wm_record(
+                self._client.records.insert(
                     MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: said}, content_text=text
                 )
                 return
             except RecordExists:
                 pass
             try:
-                before = self._client.fetch_wm_record(record_id)
-                self._client.update_wm_record(
+                before = self._client.records.get(record_id)
+                self._client.records.update(
                     record_id, expected_version=before.version, metadata={_KEY: said}, content_text=text
                 )
             except (RecordNotFound, VersionConflict):  # another call deleted or changed it
@@ -149,8 +149,8 @@ class ContextStore(BaseStore):
 
     def _delete(self, record_id: str) -> None:
         try:
-            record = self._client.fetch_wm_record(record_id)
-            self._client.delete_wm_record(record_id, purge=True)
+            record = self._client.records.get(record_id)
+            self._client.records.delete(record_id, purge=True)
         except RecordNotFound:
             return
         self._delete_value(record.metadata[_KEY])
@@ -159,7 +159,7 @@ class ContextStore(BaseStore):
         """Remove the file of a value whose item is gone or has another value."""
         if "value_at" in said:
             try:
-                self._client.delete_wm_record(said["value_at"], purge=True)
+                self._client.records.delete(said["value_at"], purge=True)
             except RecordNotFound:
                 return
 
@@ -169,7 +169,7 @@ class ContextStore(BaseStore):
             value: dict[str, Any] = said["value"]
             return value
         try:
-            with self._client.get_blob(said["value_at"]) as file:
+            with self._client.blobs.get(said["value_at"]) as file:
                 value = json.loads(b"".join(file))
         except NotFound:
             return None
@@ -211,10 +211,10 @@ class ContextStore(BaseStore):
         words = _any_of(query)
         found: list[Iterable[SearchHit]] = []
         if words:
-            found.append(self._client.search_wm_records(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
+            found.append(self._client.records.search(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
         try:
             found.append(
-                self._client.search_wm_records(
+                self._client.records.search(
                     _readable(query)[:_QUERY_CHARACTERS_MAX],
                     mode="vector",
                     where=where,
@@ -241,7 +241,7 @@ class ContextStore(BaseStore):
         upto: dict[str, Any] = {}
         while True:
             rows = list(
-                self._client.query_wm_records(_COLUMNS, where={**where, **upto}, order_by=["-updated_at"], limit=_ROWS)
+                self._client.records.query(_COLUMNS, where={**where, **upto}, order_by=["-updated_at"], limit=_ROWS)
             )
             fresh = [row for row in rows if row["working_memory_id"] not in seen]
             yield from fresh
@@ -257,7 +257,7 @@ class ContextStore(BaseStore):
             if condition.match_type == "prefix":
                 where |= {f"metadata.{_KEY}.level.{n}": name for n, name in enumerate(condition.path) if name != "*"}
         path = f"metadata.{_KEY}.path"
-        rows = self._client.query_wm_records([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
+        rows = self._client.records.query([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
         every = [tuple(json.loads(row[path])) for row in rows]
         named = {one[: op.max_depth] for one in every if all(_matches(one, condition) for condition in conditions)}
         return sorted(named)[op.offset : op.offset + op.limit]

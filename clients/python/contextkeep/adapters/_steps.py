@@ -1,6 +1,6 @@
 """The same work for callers that wait and those that do not: steps ask a client, `done` and `done_async` answer.
 
-A generator yields a call to make, `lambda client: client.fetch_wm_record(record_id)`, and is sent its answer, or
+A generator yields a call to make, `lambda client: client.records.get(record_id)`, and is sent its answer, or
 thrown what it raises.
 """
 

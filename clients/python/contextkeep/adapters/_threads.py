@@ -50,19 +50,19 @@ class Thread:
 
     async def context(self) -> Context | None:
         """Return its context as it is now; None: there is none."""
-        listed = self.client.get_contexts_by_external_id(self.name, subject_user_id=self.subject_user_id)
+        listed = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
         return own_context([one async for one in listed], self.subject_user_id)
 
     async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
-        """Write messages in their order, as `append_messages` does.
+        """Write messages in their order, as `contexts.append` does.
 
         Raises:
-            ContextKeepError: those of `append_messages`.
+            ContextKeepError: those of `contexts.append`.
         """
         messages = list(said)
         if not messages:
             return []
-        written = await self.client.append_messages(
+        written = await self.client.contexts.append(
             messages,
             get_or_create=self.name,
             context=ContextInput(title=self._title),
@@ -82,7 +82,7 @@ class Thread:
             if context_id is None or newest == 0:
                 return []
             found: list[ChatMessage] = []
-            listed = self.client.list_messages(
+            listed = self.client.contexts.list_messages(
                 context_id,
                 newest_first=newest is not None,
                 page_size=_PAGE if newest is None else min(newest, _PAGE),
@@ -102,7 +102,7 @@ class Thread:
         """Hide a message for good; return whether this call did."""
         context_id = await self.context_id()
         assert context_id is not None, "its message was read"
-        hidden = await self.client.retract_messages(
+        hidden = await self.client.contexts.retract_messages(
             context_id, [message.message_id], subject_user_id=self.subject_user_id
         )
         return hidden == 1
@@ -116,7 +116,7 @@ class Thread:
         context_id, self._context_id = await self.context_id(), None
         if context_id is not None:
             try:
-                await self.client.delete_context(context_id, now=True, subject_user_id=self.subject_user_id)
+                await self.client.contexts.delete(context_id, now=True, subject_user_id=self.subject_user_id)
             except ContextNotFound:
                 return  # somebody else did
 

@@ -96,8 +96,8 @@ class ContextTaskStore(TaskStore):
         """Begin a context of the user of a call, and return its id."""
         owner = self._owner_of(context)
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
-        sent = await self._client.send_message(begun, context=self._about(owner), recall=False)
-        await self._client.retract_messages(sent.context_id, [sent.message_id])
+        sent = await self._client.contexts.send(begun, context=self._about(owner), recall=False)
+        await self._client.contexts.retract_messages(sent.context_id, [sent.message_id])
         return sent.context_id
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
@@ -113,13 +113,13 @@ class ContextTaskStore(TaskStore):
             if not one.message_id or one.message_id not in known
         ]
         if said:
-            await self._client.append_messages(said, kept.context_id)
+            await self._client.contexts.append(said, kept.context_id)
         before = {one.artifact_id: one for one in kept.task.artifacts}
         for artifact in task.artifacts:
             await self._put(artifact, before.get(artifact.artifact_id), kept)
         # Last, since nothing of a task that has ended changes.
         if task.status != kept.task.status or task.metadata != kept.task.metadata:
-            await self._client.update_task(
+            await self._client.tasks.update(
                 kept.our_id, **_status_of(task, is_new=False), metadata={_KEY: _about(task)}, context_id=kept.context_id
             )
         copied = Task()
@@ -144,7 +144,7 @@ class ContextTaskStore(TaskStore):
         found: list[tuple[int, str]] = []
         for context_id in await self._contexts(params.context_id, owner):
             try:
-                async for task in self._client.list_tasks(context_id):
+                async for task in self._client.tasks.list(context_id):
                     about = task.metadata.get(_KEY) or {}
                     if indexed.get(about.get("id", "")) != task.task_id:
                         continue
@@ -174,17 +174,17 @@ class ContextTaskStore(TaskStore):
         owner = self._owner_of(context)
         self._remembered.pop((owner, task_id), None)
         try:
-            record = await self._client.fetch_wm_record(self._record_id(owner, task_id))
+            record = await self._client.records.get(self._record_id(owner, task_id))
         except RecordNotFound:
             return
         where = record.content
         try:
-            history = (await self._client.get_task(where["task_id"], context_id=where["context_id"])).messages
+            history = (await self._client.tasks.get(where["task_id"], context_id=where["context_id"])).messages
             if history:
-                await self._client.retract_messages(where["context_id"], [one.message_id for one in history])
+                await self._client.contexts.retract_messages(where["context_id"], [one.message_id for one in history])
         except (TaskNotFound, ContextNotFound):
             pass  # it went with its context
-        await self._client.delete_wm_record(record.working_memory_id, purge=True)
+        await self._client.records.delete(record.working_memory_id, purge=True)
 
     async def context_of(self, task_id: str, context: ServerCallContext) -> str | None:
         """Return the context of a task, as clients know it; None: the user has none of this id."""
@@ -195,14 +195,14 @@ class ContextTaskStore(TaskStore):
         context_id = await self._context_for(task.context_id, owner)
         has_ended = _STATES.get(task.status.state) in _ENDS  # then it is written last that it has
         # The id of the request is that of the task, so that of two who begin it at once there is one.
-        made = await self._client.create_task(
+        made = await self._client.tasks.create(
             context_id,
             **({} if has_ended else _status_of(task, is_new=True)),
             metadata={_KEY: _about(task)},
             request_id=self._record_id(owner, task.id),
         )
         try:
-            await self._client.insert_wm_record(
+            await self._client.records.insert(
                 MemoryType.JSON,
                 task.id,
                 content={"context_id": context_id, "task_id": made.task_id},
@@ -222,10 +222,10 @@ class ContextTaskStore(TaskStore):
 
     async def _read(self, task_id: str, owner: str) -> _Kept | None:
         try:
-            where = (await self._client.fetch_wm_record(self._record_id(owner, task_id))).content
-            found = await self._client.get_task(where["task_id"], context_id=where["context_id"])
+            where = (await self._client.records.get(self._record_id(owner, task_id))).content
+            found = await self._client.tasks.get(where["task_id"], context_id=where["context_id"])
             artifacts = [
-                await self._client.get_artifact(one.task_id, one.artifact_id, context_id=one.context_id)
+                await self._client.artifacts.get(one.task_id, one.artifact_id, context_id=one.context_id)
                 for one in found.artifacts
             ]
         except (RecordNotFound, TaskNotFound, ContextNotFound):
@@ -241,7 +241,7 @@ class ContextTaskStore(TaskStore):
         is_longer = before is not None and _header(before) == _header(artifact)
         is_longer = is_longer and list(artifact.parts)[:known] == list(before.parts if before else ())
         said = _artifact_input(artifact, first=known if is_longer else 0)
-        await self._client.put_artifact(kept.our_id, said, append=is_longer, context_id=kept.context_id)
+        await self._client.artifacts.put(kept.our_id, said, append=is_longer, context_id=kept.context_id)
 
     async def _context_for(self, context_id: str, owner: str) -> str:
         """Return the context that a client means, begun where it is new."""
@@ -249,10 +249,10 @@ class ContextTaskStore(TaskStore):
         if found:
             return found[0]
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
-        sent = await self._client.send_message(
+        sent = await self._client.contexts.send(
             begun, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
         )
-        await self._client.retract_messages(sent.context_id, [sent.message_id])
+        await self._client.contexts.retract_messages(sent.context_id, [sent.message_id])
         return sent.context_id
 
     async def _contexts(self, context_id: str, owner: str) -> _Ids:
@@ -261,20 +261,20 @@ class ContextTaskStore(TaskStore):
         An id of ours that is not of this agent and user is no context here, whoever could read it: it is a name.
         """
         if not context_id:
-            listed = self._client.get_contexts_by_external_id(self._owner(owner), page_size=500)
+            listed = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
             return [one.context_id async for one in listed]
         try:
-            found = (await self._client.get_context(context_id, history_length=0)).context
+            found = (await self._client.contexts.get(context_id, history_length=0)).context
             if self._owner(owner) in found.external_ids:
                 return [found.context_id]
         except (ContextNotFound, InvalidArgument):
             pass
-        listed = self._client.get_contexts_by_external_id(self._name(context_id, owner))
+        listed = self._client.contexts.get_by_external_id(self._name(context_id, owner))
         return [one.context_id async for one in listed]
 
     async def _indexed(self, owner: str) -> dict[str, str]:
         """Return the ids of ours of the tasks of a user, by theirs."""
-        listed = self._client.fetch_wm_records_by_entity(
+        listed = self._client.records.list_by_entity(
             self._entity(owner), semantic_purposes=["task"], with_content=True, page_size=1_000
         )
         return {record.name: record.content["task_id"] async for record in listed}

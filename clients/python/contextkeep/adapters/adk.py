@@ -109,7 +109,7 @@ class ContextSessionService(BaseSessionService):
         )
         about = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         try:
-            sent = await self._client.send_message(
+            sent = await self._client.contexts.send(
                 first,
                 get_or_create=_session_name(app_name, user_id, session_id),
                 context=ContextInput(
@@ -164,7 +164,7 @@ class ContextSessionService(BaseSessionService):
             raise InputValidationError("sessions that are their users' are listed for one of them")
         name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
         subject = self._subject(user_id or "")
-        listed = self._client.get_contexts_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
+        listed = self._client.contexts.get_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
         found = [one async for one in listed]
         shared = await self._shared(app_name, user_id)
         sessions = []
@@ -221,7 +221,7 @@ class ContextSessionService(BaseSessionService):
             if context_id is None:
                 break
             try:
-                await self._client.send_message(
+                await self._client.contexts.send(
                     said, context_id, recall=False, subject_user_id=self._subject(session.user_id)
                 )
             except ContextNotFound:
@@ -238,7 +238,7 @@ class ContextSessionService(BaseSessionService):
         if newest == 0:
             return found
         is_all = newest is None and after is None
-        listed = self._client.list_messages(
+        listed = self._client.contexts.list_messages(
             context.context_id,
             newest_first=not is_all,
             page_size=min(newest or _PAGE, _PAGE),
@@ -269,7 +269,7 @@ class ContextSessionService(BaseSessionService):
         before = newest[0].seq - 1 if newest else context.last_seq
         behind: list[ChatMessage] = []
         if seq < before:
-            listed = self._client.list_messages(
+            listed = self._client.contexts.list_messages(
                 context.context_id,
                 seq_from=seq + 1,
                 seq_to=before,
@@ -291,7 +291,7 @@ class ContextSessionService(BaseSessionService):
     async def _keep(self, context: Context, user_id: str, about: dict[str, Any]) -> None:
         """Keep a state, unless it is too large: then the next one who asks reads the events again."""
         if len(compact(about)) <= _KEPT_BYTES_MAX:
-            await self._client.update_context(
+            await self._client.contexts.update(
                 context.context_id,
                 metadata=context.metadata | {_KEY: about},
                 subject_user_id=self._subject(user_id),
@@ -305,7 +305,7 @@ class ContextSessionService(BaseSessionService):
             user_id: For whom; None: for all.
         """
         names = [] if user_id is None else ["state", f"state/{user_id}"]
-        listed = self._client.fetch_wm_records_by_entity(
+        listed = self._client.records.list_by_entity(
             entity_of(app_name, system=APP_SYSTEM), names=names, name_prefix="state", with_content=True
         )
         by_name = {record.name: record.content async for record in listed}
@@ -326,13 +326,13 @@ class ContextSessionService(BaseSessionService):
         record_id = uuid5(UUID(entity_node_id), name)
         for _ in range(_ATTEMPTS):
             try:
-                record = await self._client.fetch_wm_record(record_id)
-                await self._client.update_wm_record(
+                record = await self._client.records.get(record_id)
+                await self._client.records.update(
                     record_id, content=record.content | delta, expected_version=record.version
                 )
             except RecordNotFound:
                 try:
-                    await self._client.insert_wm_record(
+                    await self._client.records.insert(
                         MemoryType.JSON,
                         name,
                         content=dict(delta),
@@ -402,7 +402,7 @@ class ContextArtifactService(BaseArtifactService):
         version = _about(records[0])["version"] + 1 if records else 0
         while True:
             try:
-                await self._client.upload_blob(
+                await self._client.blobs.upload(
                     content,
                     name=filename,
                     working_memory_id=_version_id(entity, filename, version),
@@ -444,7 +444,7 @@ class ContextArtifactService(BaseArtifactService):
         else:
             record_id = _version_id(entity, filename, version)
         try:
-            reader = await self._client.get_blob(record_id)
+            reader = await self._client.blobs.get(record_id)
         except RecordNotFound:
             return None
         async with reader:
@@ -466,7 +466,7 @@ class ContextArtifactService(BaseArtifactService):
             entities.append(_session_entity(app_name, user_id, session_id))
         names = set()
         for entity in entities:
-            async for record in self._client.fetch_wm_records_by_entity(
+            async for record in self._client.records.list_by_entity(
                 entity, semantic_purposes=["artifact"], page_size=1_000
             ):
                 names.add(record.name)
@@ -477,7 +477,7 @@ class ContextArtifactService(BaseArtifactService):
     ) -> None:
         """Remove all versions of an artifact for good."""
         for record in await self._versions(_entity(app_name, user_id, filename, session_id), filename):
-            await self._client.delete_wm_record(record.working_memory_id, purge=True)
+            await self._client.records.delete(record.working_memory_id, purge=True)
 
     async def list_versions(
         self, *, app_name: str, user_id: str, filename: str, session_id: str | None = None
@@ -508,7 +508,7 @@ class ContextArtifactService(BaseArtifactService):
             newest = await self._versions(entity, filename, newest=1)
             return _artifact_version(newest[0]) if newest else None
         try:
-            record = await self._client.fetch_wm_record(_version_id(entity, filename, version))
+            record = await self._client.records.get(_version_id(entity, filename, version))
         except RecordNotFound:
             return None
         return _artifact_version(record)
@@ -516,7 +516,7 @@ class ContextArtifactService(BaseArtifactService):
     async def _versions(self, entity: str, filename: str, *, newest: int = 0) -> list[Record]:
         """Return the records of an artifact, newest first; 0: of all versions."""
         found: list[Record] = []
-        listed = self._client.fetch_wm_records_by_entity(
+        listed = self._client.records.list_by_entity(
             entity, names=[filename], semantic_purposes=["artifact"], page_size=newest or 1_000
         )
         async for record in listed:
@@ -579,7 +579,7 @@ class ContextMemoryService(BaseMemoryService):
         context_id = await thread.context_id()
         if context_id is None or not query.strip():
             return SearchMemoryResponse()
-        recalled = await self._client.recall(
+        recalled = await self._client.contexts.recall(
             context_id, query, items_max=_MEMORIES_MAX, subject_user_id=thread.subject_user_id
         )
         memories = [
@@ -600,7 +600,9 @@ class ContextMemoryService(BaseMemoryService):
         if context_id is None or not memory_id:
             return
         try:
-            await self._client.retract_messages(context_id, [memory_id], subject_user_id=thread.subject_user_id)
+            await self._client.contexts.retract_messages(
+                context_id, [memory_id], subject_user_id=thread.subject_user_id
+            )
         except MessageNotFound:
             return
 

@@ -209,11 +209,11 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that a thread has; there is a receipt of it."""
-        found = self._client.list_contexts(
+        found = self._client.contexts.list(
             metadata_contains={KEY: {"thread": str(thread_id)}}, subject_user_id=self._subject
         )
         for context_id in [one.context_id for one in found]:
-            self._client.delete_context(context_id, now=True, subject_user_id=self._subject)
+            self._client.contexts.delete(context_id, now=True, subject_user_id=self._subject)
         with self._lock:
             self._lists.pop(str(thread_id), None)
             self._logs = OrderedDict((name, one) for name, one in self._logs.items() if one.thread_id != str(thread_id))
@@ -350,7 +350,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             yield self._state(str(said["thread_id"]), said["checkpoint_ns"])
             return
         about = {"of": "state"} | ({"thread": str(said["thread_id"])} if said else {})
-        found = self._client.list_contexts(metadata_contains={KEY: about}, subject_user_id=self._subject)
+        found = self._client.contexts.list(metadata_contains={KEY: about}, subject_user_id=self._subject)
         for context in found:
             of = context.metadata[KEY]
             yield self._state(of["thread"], of["namespace"])
@@ -532,7 +532,7 @@ class _Log:
     def context_id(self) -> str | None:
         """Return its id; None: nothing was written yet."""
         if self._context_id is None:
-            listed = self._client.get_contexts_by_external_id(self._name, subject_user_id=self._subject)
+            listed = self._client.contexts.get_by_external_id(self._name, subject_user_id=self._subject)
             context = own_context(listed, self._subject)
             self._context_id = context.context_id if context else None
         return self._context_id
@@ -541,7 +541,7 @@ class _Log:
         """Write messages in their order: in one call as many as fit one, all or none."""
         left = iter(said)
         while some := list(islice(left, _AT_ONCE)):
-            sent = self._client.append_messages(
+            sent = self._client.contexts.append(
                 some,
                 get_or_create=self._name,
                 context=ContextInput(metadata={KEY: dict(self._about)}),
@@ -604,7 +604,7 @@ class _Log:
         if context_id is None:
             return
         try:
-            yield from self._client.list_messages(context_id, subject_user_id=self._subject, **how)
+            yield from self._client.contexts.list_messages(context_id, subject_user_id=self._subject, **how)
         except ContextNotFound:  # another process deleted it
             self._context_id = None
 
@@ -614,7 +614,7 @@ class _Log:
         if context_id is None:
             return None
         try:
-            return self._client.get_message(context_id, message_id, subject_user_id=self._subject)
+            return self._client.contexts.get_message(context_id, message_id, subject_user_id=self._subject)
         except MessageNotFound:
             return None
         except ContextNotFound:
@@ -627,7 +627,7 @@ class _Log:
         while some := list(islice(left, _AT_ONCE)):
             context_id = self.context_id()
             assert context_id is not None, "they were read from it"
-            self._client.retract_messages(context_id, some, subject_user_id=self._subject)
+            self._client.contexts.retract_messages(context_id, some, subject_user_id=self._subject)
 
 
 def _checkpoints(newest_first: Iterable[ChatMessage]) -> Iterator[_Found]:

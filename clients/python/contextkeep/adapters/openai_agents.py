@@ -139,11 +139,11 @@ class PackedSession(ContextSession):
             self._window_id = None
         elif self._window_id is None:
             client, subject = self._thread.client, self._thread.subject_user_id
-            async for one in client.list_windows(context_id, subject_user_id=subject):
+            async for one in client.windows.list(context_id, subject_user_id=subject):
                 if one.model == self._model and one.message_format == "openai_responses" and not one.is_closed:
                     self._window_id = one.window_id
             if self._window_id is None:
-                opened = await client.open_window(
+                opened = await client.windows.open(
                     context_id,
                     self._model,
                     message_format="openai_responses",
@@ -165,7 +165,7 @@ class PackedSession(ContextSession):
         if window_id is None:
             return []
         try:
-            pack = await self._thread.client.pack(window_id, subject_user_id=self._thread.subject_user_id)
+            pack = await self._thread.client.windows.pack(window_id, subject_user_id=self._thread.subject_user_id)
         except (WindowNotFound, WindowClosed):  # somebody cleared the session, or closed its window
             self._thread.forget()
             self._window_id = None

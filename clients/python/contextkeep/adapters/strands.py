@@ -84,10 +84,10 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """
         if self._fetched(session_id, "session") is None:
             raise SessionException(f"Session {session_id} does not exist")
-        for context in list(self._client.get_contexts_by_external_id(ExternalId(SESSION_SYSTEM, session_id))):
-            self._client.delete_context(context.context_id, now=True)
-        for record in list(self._client.fetch_wm_records_by_entity(_entity(session_id))):
-            self._client.delete_wm_record(record.working_memory_id, purge=True)
+        for context in list(self._client.contexts.get_by_external_id(ExternalId(SESSION_SYSTEM, session_id))):
+            self._client.contexts.delete(context.context_id, now=True)
+        for record in list(self._client.records.list_by_entity(_entity(session_id))):
+            self._client.records.delete(record.working_memory_id, purge=True)
         self._contexts.clear()
 
     def create_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
@@ -133,7 +133,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         session_message.created_at = _message_of(before).created_at
         # In this order: what breaks off in between leaves two, of which the newer one is read.
         self._append(session_id, agent_id, session_message, message_id=f"{session_message.message_id}/{new_id()}")
-        self._client.retract_messages(context_id, [before.message_id])
+        self._client.contexts.retract_messages(context_id, [before.message_id])
 
     def list_messages(
         self, session_id: str, agent_id: str, limit: int | None = None, offset: int = 0, **kwargs: Any
@@ -145,7 +145,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
                 raise SessionException(f"There is no agent {agent_id} in session {session_id}")
             return []
         try:
-            listed = list(self._client.list_messages(context_id, seq_from=offset + 1, page_size=_PAGE))
+            listed = list(self._client.contexts.list_messages(context_id, seq_from=offset + 1, page_size=_PAGE))
         except ContextNotFound:
             self._contexts.clear()
             return []
@@ -180,7 +180,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         if rest.get("redact_message"):
             rest |= {"message": rest["redact_message"], "redact_message": None}
         message = rest["message"]
-        sent = self._client.send_message(
+        sent = self._client.contexts.send(
             _WORDS.message(
                 rest, message.pop("content"), role=_role_of(message, said), message_id=message_id, agent_id=agent_id
             ),
@@ -195,7 +195,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         if context_id is None:
             return None
         newest = None
-        for one in self._client.list_messages(context_id, seq_from=message_id + 1):
+        for one in self._client.contexts.list_messages(context_id, seq_from=message_id + 1):
             rest = _WORDS.rest(one)
             if rest is not None and rest["message_id"] == message_id:
                 newest = one
@@ -203,7 +203,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def _context_id(self, session_id: str, agent_id: str) -> str | None:
         if (session_id, agent_id) not in self._contexts:
-            found = list(self._client.get_contexts_by_external_id(_name(session_id, agent_id)))
+            found = list(self._client.contexts.get_by_external_id(_name(session_id, agent_id)))
             if not found:
                 return None
             self._contexts[session_id, agent_id] = min(found, key=lambda one: not one.owner_user_id).context_id
@@ -211,19 +211,19 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def _fetched(self, session_id: str, name: str) -> dict[str, Any] | None:
         try:
-            said: dict[str, Any] = self._client.fetch_wm_record(_record_id(session_id, name)).content
+            said: dict[str, Any] = self._client.records.get(_record_id(session_id, name)).content
         except RecordNotFound:
             return None
         return said
 
     def _put(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
         try:
-            self._client.update_wm_record(_record_id(session_id, name), content=said)
+            self._client.records.update(_record_id(session_id, name), content=said)
         except RecordNotFound:
             self._insert(session_id, name, said)
 
     def _insert(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
-        self._client.insert_wm_record(
+        self._client.records.insert(
             MemoryType.JSON,
             name,
             content=said,

@@ -77,13 +77,13 @@ def put(
     callers = None
     if nobody_else or user_ids or agent_ids or subjects:
         callers = AgentCallers(user_ids=user_ids, agent_ids=agent_ids, subjects=subjects)
-    output.one(session.context.put_agent(agent_id, callers=callers, **_policy(given)))
+    output.one(session.context.agents.put(agent_id, callers=callers, **_policy(given)))
 
 
 @command(click.argument("agent_id"), subject_option, name="get", group=agent, example="contextkeep agent get my_agent")
 def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> None:
     """Print an agent."""
-    output.one(session.context.get_agent(agent_id, **given))
+    output.one(session.context.agents.get(agent_id, **given))
 
 
 @command(
@@ -96,13 +96,13 @@ def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> Non
 )
 def list_agents(session: Session, output: Output, *, limit: int, **given: Any) -> None:
     """List the agents that you may name."""
-    output.many(session.context.list_agents(**given), *_AGENT, limit=limit)
+    output.many(session.context.agents.list(**given), *_AGENT, limit=limit)
 
 
 @command(click.argument("agent_id"), name="delete", group=agent, example="contextkeep agent delete old_agent")
 def delete(session: Session, output: Output, *, agent_id: str) -> None:
     """Remove an agent; needs admin."""
-    session.context.delete_agent(agent_id)
+    session.context.agents.delete(agent_id)
     output.one({"agent_id": agent_id, "is_deleted": True})
 
 
@@ -120,7 +120,7 @@ def template() -> None:
 )
 def put_template(session: Session, output: Output, *, template_id: str, **given: Any) -> None:
     """Write a template as it is said; needs admin."""
-    output.one(session.context.put_agent_template(template_id, **_policy(given)))
+    output.one(session.context.agent_templates.put(template_id, **_policy(given)))
 
 
 @command(
@@ -128,13 +128,13 @@ def put_template(session: Session, output: Output, *, template_id: str, **given:
 )
 def get_template(session: Session, output: Output, *, template_id: str) -> None:
     """Print a template."""
-    output.one(session.context.get_agent_template(template_id))
+    output.one(session.context.agent_templates.get(template_id))
 
 
 @command(limit_option(), name="list", group=template, example="contextkeep agent template list")
 def list_templates(session: Session, output: Output, *, limit: int) -> None:
     """List the templates."""
-    output.many(session.context.list_agent_templates(), *_TEMPLATE, limit=limit)
+    output.many(session.context.agent_templates.list(), *_TEMPLATE, limit=limit)
 
 
 @command(
@@ -145,7 +145,7 @@ def list_templates(session: Session, output: Output, *, limit: int) -> None:
 )
 def delete_template(session: Session, output: Output, *, template_id: str) -> None:
     """Remove a template that no agent has; needs admin."""
-    session.context.delete_agent_template(template_id)
+    session.context.agent_templates.delete(template_id)
     output.one({"template_id": template_id, "is_deleted": True})
 
 

@@ -110,7 +110,7 @@ def send(
         except UnicodeDecodeError as error:
             raise click.UsageError(f"stdin is no text in UTF-8: {error}") from None
     message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id, task_id=task_id)
-    output.one(session.context.send_message(message, **_target(given)), *_SENT)
+    output.one(session.context.contexts.send(message, **_target(given)), *_SENT)
 
 
 @command(
@@ -133,7 +133,7 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
     A line is a message: a JSON object with role, content, parts, name, message_id, agent_id, metadata, said_at and
     session, each where there is something to say. The options from --title on are of a new context.
     """
-    output.many(session.context.append_messages(messages_of(file), **_target(given)), *_SENT)
+    output.many(session.context.contexts.append(messages_of(file), **_target(given)), *_SENT)
 
 
 @command(
@@ -145,7 +145,7 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
 )
 def show(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
     """Print what is known of a context."""
-    found = session.context.get_context(context_id, history_length=0, **given).context
+    found = session.context.contexts.get(context_id, history_length=0, **given).context
     output.one(found if output.format is Format.JSON else {**to_plain(found), "index": str(found.index)})
 
 
@@ -177,7 +177,7 @@ def list_contexts(
     **filters: Any,
 ) -> None:
     """List contexts, the newest first."""
-    found = session.context.list_contexts(
+    found = session.context.contexts.list(
         state=state or "", external_id=ExternalId(*external_id) if external_id else None, **filters
     )
     output.many(found, *_ROW, limit=limit)
@@ -198,7 +198,7 @@ contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --lim
 )
 def messages(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
     """List the messages of a context."""
-    found = session.context.list_messages(context_id, **given)
+    found = session.context.contexts.list_messages(context_id, **given)
     if output.format is Format.JSON:
         output.many(found, limit=limit)
         return
@@ -221,7 +221,7 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
 )
 def watch(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
     """Print what happens in it, line by line."""
-    for event in session.context.watch_context(context_id, **given):
+    for event in session.context.contexts.watch(context_id, **given):
         if output.format is Format.JSON:
             output.line(event)
         elif event.message:
@@ -247,7 +247,7 @@ def watch(session: Session, output: Output, *, context_id: str, **given: Any) ->
 )
 def message(session: Session, output: Output, *, context_id: str, message_id: str, **given: Any) -> None:
     """Print a message with its parts."""
-    output.one(session.context.get_message(context_id, message_id, **given))
+    output.one(session.context.contexts.get_message(context_id, message_id, **given))
 
 
 @command(
@@ -280,7 +280,7 @@ def recall(
     With --json also as one block for a model, `prompt_text`.
     """
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
-    recalled = session.context.recall(context_id, text, filter=which, **given)
+    recalled = session.context.contexts.recall(context_id, text, filter=which, **given)
     if output.format is Format.JSON:
         output.one(recalled)
         return
@@ -314,7 +314,7 @@ def search(
 ) -> None:
     """Find passages by their words, the best first."""
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
-    found = session.context.search_context(context_id, query, filter=which, **given)
+    found = session.context.contexts.search(context_id, query, filter=which, **given)
     if output.format is Format.JSON:
         output.many(found)
         return
@@ -343,7 +343,7 @@ def update(
     changes.update(dict.fromkeys(clear))
     if not changes:
         raise click.UsageError("say what to change; see --help")
-    output.one(session.context.update_context(context_id, subject_user_id=subject_user_id, **changes), *_ROW)
+    output.one(session.context.contexts.update(context_id, subject_user_id=subject_user_id, **changes), *_ROW)
 
 
 @command(
@@ -357,7 +357,7 @@ def update(
 def close(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
     """Take no more messages; it is read as before."""
     confirm("Close it?", yes)
-    output.one(session.context.close_context(context_id, **given), *_ROW)
+    output.one(session.context.contexts.close(context_id, **given), *_ROW)
 
 
 @command(
@@ -374,7 +374,7 @@ def retract(
 ) -> None:
     """Hide messages from whoever reads."""
     confirm("Retract them?", yes)
-    count = session.context.retract_messages(context_id, message_ids, **given)
+    count = session.context.contexts.retract_messages(context_id, message_ids, **given)
     output.one({"context_id": context_id, "retracted": count})
 
 
@@ -389,7 +389,7 @@ def retract(
 )
 def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
     """Wait until what was said has its vectors."""
-    index = session.context.wait_for_index(context_id, **given)
+    index = session.context.contexts.wait_for_index(context_id, **given)
     output.one(index, "passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
     if not index.is_complete:
         raise click.exceptions.Exit(1)
@@ -407,7 +407,7 @@ def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> 
 def delete(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
     """Remove it for good, with all that was said; prints the receipt."""
     confirm("Delete it, with all that was said?", yes)
-    output.one(session.context.delete_context(context_id, **given), *_RECEIPT)
+    output.one(session.context.contexts.delete(context_id, **given), *_RECEIPT)
 
 
 @command(
@@ -419,7 +419,7 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
 )
 def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
     """Tell by its receipt how far a deletion is."""
-    output.one(session.context.get_erasure(erasure_id, **given), *_RECEIPT)
+    output.one(session.context.contexts.get_erasure(erasure_id, **given), *_RECEIPT)
 
 
 @command(
@@ -445,7 +445,7 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any
     """
     if bool(given["context_id"]) == bool(given["get_or_create"]):
         raise click.UsageError("name the context: --context, or --get-or-create")
-    output.one(session.context.sync_history(**node, **_target(given)))
+    output.one(session.context.contexts.sync_history(**node, **_target(given)))
 
 
 @command(
@@ -459,7 +459,7 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any
 )
 def key(session: Session, output: Output, *, context_id: str, scopes: tuple[KeyScope, ...], **given: Any) -> None:
     """Make a short-lived key that reaches nothing else."""
-    output.one(session.context.issue_context_key(context_id, scopes=scopes, **given), "key", "expires_at")
+    output.one(session.context.contexts.issue_key(context_id, scopes=scopes, **given), "key", "expires_at")
 
 
 def _header(given: dict[str, Any]) -> dict[str, Any]:

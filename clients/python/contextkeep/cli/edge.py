@@ -30,7 +30,7 @@ contextkeep edge list 0197f1f2-0000-7000-8000-000000000001 --direction both --ty
 )
 def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
     """List the edges of a node."""
-    output.many(session.graph.list_edges(**node, **filters), *_ROW, limit=limit)
+    output.many(session.graph.graph.list_edges(**node, **filters), *_ROW, limit=limit)
 
 
 @command(
@@ -56,7 +56,7 @@ def create(
     ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
     if by_external_id:
         ends = {"from_external_id": from_node_id, "to_external_id": to_node_id}
-    output.one(session.graph.create_edge(**ends, **given), *_ROW)
+    output.one(session.graph.graph.create_edge(**ends, **given), *_ROW)
 
 
 @command(
@@ -69,4 +69,4 @@ contextkeep edge delete 0197f1f2-0000-7000-8000-000000000003
 )
 def delete(session: Session, output: Output, *, edge_id: str) -> None:
     """Remove an edge and print what it was."""
-    output.one(session.graph.delete_edge(edge_id), *_ROW)
+    output.one(session.graph.graph.delete_edge(edge_id), *_ROW)

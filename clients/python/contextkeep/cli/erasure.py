@@ -25,7 +25,7 @@ def erasure() -> None:
 )
 def plan(session: Session, output: Output, *, subject: str) -> None:
     """Say what there is of a user, and what forbids to erase it."""
-    output.one(session.context.plan_erasure(subject), "counts", "holds", "not_found")
+    output.one(session.context.erasures.plan(subject), "counts", "holds", "not_found")
 
 
 @command(
@@ -38,7 +38,7 @@ def plan(session: Session, output: Output, *, subject: str) -> None:
 def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
     """Begin to erase a user for good; stop before whoever writes for him."""
     confirm(f"Erase all that is {subject}'s, in both services? Nothing brings it back.", yes)
-    output.one(session.context.erase(subject), *_RECEIPT)
+    output.one(session.context.erasures.erase(subject), *_RECEIPT)
 
 
 @command(
@@ -49,7 +49,7 @@ def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
 )
 def show(session: Session, output: Output, *, erasure_id: str) -> None:
     """Show how far an erasure is."""
-    output.one(session.context.get_subject_erasure(erasure_id), *_RECEIPT)
+    output.one(session.context.erasures.get(erasure_id), *_RECEIPT)
 
 
 @command(
@@ -64,7 +64,7 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
     """Forbid to erase a user or a context."""
     if bool(subject) == bool(context_id):
         raise InvalidArgument("give --user or --context", field="user")
-    output.one(session.context.put_hold(reason, subject=subject, context_id=context_id), *_HOLD)
+    output.one(session.context.holds.put(reason, subject=subject, context_id=context_id), *_HOLD)
 
 
 @command(
@@ -77,11 +77,11 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
 def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> None:
     """Take a hold away."""
     confirm("Release it? What it is of may be erased then.", yes)
-    session.context.release_hold(hold_id)
+    session.context.holds.release(hold_id)
     output.one({"hold_id": hold_id, "is_released": True})
 
 
 @command(limit_option(), name="holds", group=erasure, example="contextkeep erasure holds")
 def holds(session: Session, output: Output, *, limit: int) -> None:
     """List holds, the newest first."""
-    output.many(session.context.list_holds(), *_HOLD, limit=limit)
+    output.many(session.context.holds.list(), *_HOLD, limit=limit)

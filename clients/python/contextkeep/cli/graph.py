@@ -30,13 +30,13 @@ def graph() -> None:
 )
 def types(session: Session, output: Output, *, graph_name: str, limit: int) -> None:
     """List the edge types of a graph, and how many edges have each."""
-    output.many(session.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
+    output.many(session.graph.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
 
 
 @command(limit_option(), name="stats", group=graph, example="contextkeep graph stats --json")
 def stats(session: Session, output: Output, *, limit: int) -> None:
     """List the graphs, with how many nodes and edges are in each."""
-    output.many(session.graph.list_graphs(), "graph_name", "nodes", "edges", limit=limit)
+    output.many(session.graph.graph.list_graphs(), "graph_name", "nodes", "edges", limit=limit)
 
 
 @command(
@@ -55,11 +55,11 @@ def changes(session: Session, output: Output, *, start: bool, place: str, limit:
     if start:
         if place:
             raise click.UsageError("--start gives a place and takes none")
-        output.one({"next_place": session.graph.start_changes()})
+        output.one({"next_place": session.graph.changes.start()})
         return
     found: list[Change] = []
     while True:
-        page = session.graph.list_changes(place, page_size=min(limit - len(found), 1000) if limit else 1000)
+        page = session.graph.changes.list(place, page_size=min(limit - len(found), 1000) if limit else 1000)
         found += page.changes
         if not (page.has_more and (not limit or len(found) < limit)):
             break
@@ -91,7 +91,7 @@ def import_(session: Session, output: Output, *, file: str, graph_name: str) -> 
     counted as existed: an import that broke off is simply begun again.
     """
     with progress("stdin" if file == "-" else Path(file).name) as on_progress:
-        done = session.graph.import_graph(
+        done = session.graph.graph.import_lines(
             sys.stdin.buffer if file == "-" else Path(file), graph_name=graph_name, on_progress=on_progress
         )
     if output.format is Format.JSON:
@@ -125,14 +125,14 @@ def export(session: Session, output: Output, *, file: str, graph_name: str) -> N
         _print_lines(session, graph_name)
         return
     with progress(Path(file).name) as on_progress:
-        done = session.graph.export_graph(file, graph_name=graph_name, on_progress=on_progress)
+        done = session.graph.graph.export(file, graph_name=graph_name, on_progress=on_progress)
     output.one(done, *ExportedGraph._fields)
 
 
 def _print_lines(session: Session, graph_name: str) -> None:
     stdout = sys.stdout.buffer
     written_bytes = 0
-    with progress("stdout") as on_progress, closing(session.graph.export_graph_pages(graph_name)) as pages:
+    with progress("stdout") as on_progress, closing(session.graph.graph.export_pages(graph_name)) as pages:
         for page in pages:
             stdout.write(page.lines)
             written_bytes += len(page.lines)

@@ -44,7 +44,7 @@ def history(
 ) -> None:
     """Print the chat history of a conversation's node, oldest first."""
     if message_format is not None:
-        formatted = session.context.formatted_chat_history(
+        formatted = session.context.history.formatted(
             **node,
             message_format=message_format,
             mapping_name=mapping_name,
@@ -55,7 +55,7 @@ def history(
         click.echo(formatted.formatted_json)
         _warn(formatted.nodes_failed, formatted.roles_unknown)
         return
-    answer = session.context.chat_history(
+    answer = session.context.history.stream(
         **node, mapping_name=mapping_name, max_messages=max_messages, tokens_max=tokens_max, strict=strict
     )
     output.many(answer.messages, "role", "content", "created_at")

@@ -38,26 +38,26 @@ def kb() -> None:
 )
 def put(session: Session, output: Output, *, name: str, **given: Any) -> None:
     """Write a knowledge base as it is said; needs admin."""
-    output.one(session.context.put_knowledge_base(name, **given))
+    output.one(session.context.knowledge_bases.put(name, **given))
 
 
 @command(click.argument("name"), name="get", group=kb, example="contextkeep kb get handbook")
 def get(session: Session, output: Output, *, name: str) -> None:
     """Print a base, and how far its documents are."""
-    output.one(session.context.get_knowledge_base(name))
+    output.one(session.context.knowledge_bases.get(name))
 
 
 @command(limit_option(), name="list", group=kb, example="contextkeep kb list")
 def list_bases(session: Session, output: Output, *, limit: int) -> None:
     """List the bases that you may see."""
-    output.many(session.context.list_knowledge_bases(), *_BASE, limit=limit)
+    output.many(session.context.knowledge_bases.list(), *_BASE, limit=limit)
 
 
 @command(click.argument("name"), yes_option, name="delete", group=kb, example="contextkeep kb delete old --yes")
 def delete(session: Session, output: Output, *, name: str, yes: bool) -> None:
     """Remove a base with its documents; needs admin."""
     confirm("Delete it, with all its documents?", yes)
-    session.context.delete_knowledge_base(name)
+    session.context.knowledge_bases.delete(name)
     output.one({"name": name, "is_deleted": True})
 
 
@@ -87,7 +87,7 @@ def add(
             raise click.UsageError("stdin has no name: give --name")
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         given["name"] = given["name"] or Path(file).name
-    output.one(session.context.add_document(base, data, working_memory_id=working_memory_id, **given))
+    output.one(session.context.knowledge_bases.add_document(base, data, working_memory_id=working_memory_id, **given))
 
 
 @command(
@@ -100,7 +100,7 @@ def add(
 )
 def documents(session: Session, output: Output, *, base: str, limit: int, **given: Any) -> None:
     """List the documents of a base, the newest first."""
-    output.many(session.context.list_documents(base, **given), *_DOCUMENT, limit=limit)
+    output.many(session.context.knowledge_bases.list_documents(base, **given), *_DOCUMENT, limit=limit)
 
 
 @command(
@@ -112,5 +112,5 @@ def documents(session: Session, output: Output, *, base: str, limit: int, **give
 )
 def remove(session: Session, output: Output, *, base: str, document_id: str) -> None:
     """Remove a document with all that finds it."""
-    session.context.remove_document(base, document_id)
+    session.context.knowledge_bases.remove_document(base, document_id)
     output.one({"document_id": document_id, "is_removed": True})

@@ -16,7 +16,7 @@ _CALL = ("called_at", "subject", "method", "status", "reason", "count", "call_id
 @command(name="whoami", example="contextkeep whoami")
 def whoami(session: Session, output: Output) -> None:
     """Show whom the key stands for, and what it may do."""
-    output.one(session.context.get_caller())
+    output.one(session.context.keys.get_caller())
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep key create billing-agent --scope read --scope write")
@@ -33,7 +33,7 @@ def key() -> None:
 )
 def list_keys(session: Session, output: Output, *, context_id: str | None, limit: int) -> None:
     """List keys, never whole, the newest first."""
-    output.many(session.context.list_keys(context_id=context_id), *_KEY, limit=limit)
+    output.many(session.context.keys.list(context_id=context_id), *_KEY, limit=limit)
 
 
 @command(name="show", group=key, example="contextkeep key show")
@@ -61,7 +61,7 @@ def show(session: Session, output: Output) -> None:
 )
 def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **given: Any) -> None:
     """Make a key; it is printed once."""
-    made = session.context.create_key(subject, scopes or ("read", "write"), **given)
+    made = session.context.keys.create(subject, scopes or ("read", "write"), **given)
     output.one({"key": made.key, "prefix": made.prefix})
 
 
@@ -71,7 +71,7 @@ def create(session: Session, output: Output, *, subject: str, scopes: tuple[str,
 def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
     """Take a key back, by how it begins."""
     confirm("Revoke it? Nothing brings it back.", yes)
-    session.context.revoke_key(prefix)
+    session.context.keys.revoke(prefix)
     output.one({"prefix": prefix[:12], "is_revoked": True})
 
 
@@ -83,4 +83,4 @@ def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
 )
 def audit(session: Session, output: Output, *, call_id: str, limit: int) -> None:
     """List what administrators did, or tried to; needs admin."""
-    output.many(session.context.list_administrative_calls(call_id=call_id), *_CALL, limit=limit)
+    output.many(session.context.operations.list_administrative_calls(call_id=call_id), *_CALL, limit=limit)

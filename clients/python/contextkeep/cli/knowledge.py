@@ -55,20 +55,20 @@ def _defined(session: Session, given: Iterable[FileDefinition], *, approve: bool
     for one in given:
         with _located(one.place):
             before = _newest(session, one.name)
-            put = session.context.put_definition(one.name, one.rules)
+            put = session.context.definitions.put(one.name, one.rules)
             change = "none" if before and before.version == put.version else "written"
             if approve and put.state != "approved":
-                put = session.context.approve_definition(one.name, put.version)
+                put = session.context.definitions.approve(one.name, put.version)
                 change = "approved"
         yield {"name": put.name, "version": put.version, "state": put.state, "change": change}
 
 
 def _newest(session: Session, name: str) -> Definition | None:
     try:
-        found = session.context.get_definition(name)
+        found = session.context.definitions.get(name)
     except DefinitionNotFound:
         return None
-    newest = [one for one in session.context.list_definitions() if one.name == name]
+    newest = [one for one in session.context.definitions.list() if one.name == name]
     return newest[0] if newest else found
 
 
@@ -91,7 +91,7 @@ def _located(place: str) -> Iterator[None]:
 )
 def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
     """Have pages compiled by a version."""
-    output.one(session.context.approve_definition(name, version), *_DEFINITION)
+    output.one(session.context.definitions.approve(name, version), *_DEFINITION)
 
 
 @command(
@@ -106,7 +106,7 @@ def retire(session: Session, output: Output, *, name: str, version: int) -> None
 
     Of the one that is approved, no page is found any more.
     """
-    output.one(session.context.retire_definition(name, version), *_DEFINITION)
+    output.one(session.context.definitions.retire(name, version), *_DEFINITION)
 
 
 @command(
@@ -120,7 +120,7 @@ def retire(session: Session, output: Output, *, name: str, version: int) -> None
 )
 def definitions(session: Session, output: Output, *, states: tuple[Any, ...], limit: int) -> None:
     """List the versions of definitions."""
-    output.many(session.context.list_definitions(states=states), *_DEFINITION, limit=limit)
+    output.many(session.context.definitions.list(states=states), *_DEFINITION, limit=limit)
 
 
 @command(
@@ -154,7 +154,7 @@ def test(
         raise click.UsageError(f"give --definition: {', '.join(found) or 'the file has none'}")
     with _located(found[name].place):
         node = node_named(node_id, by_external_id, graph_name)
-        output.one(session.context.test_definition(found[name].rules, **node))
+        output.one(session.context.definitions.test(found[name].rules, **node))
 
 
 @command(
@@ -176,7 +176,7 @@ def compile_pages(session: Session, output: Output, *, definition_name: str, nod
     """
     last: CompileProgress | None = None
     with _told() as tell:
-        for last in session.context.compile_pages(definition_name=definition_name, node_ids=node_ids):
+        for last in session.context.compiled_pages.compile(definition_name=definition_name, node_ids=node_ids):
             tell(last)
             for one in last.problems:
                 click.echo(f"{one.rule} {one.node_id}: {one.error}", err=True)
@@ -222,7 +222,7 @@ def pages(
 ) -> None:
     """List pages, and what is out of date."""
     node: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
-    found = session.context.list_compiled_pages(definition_name, **node)
+    found = session.context.compiled_pages.list(definition_name, **node)
     columns = ("definition_name", "definition_version", "title", "stale", "compiled_at", "node_id", "page_id")
     output.many(found, *columns, limit=limit)
 
@@ -238,7 +238,7 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
 
     All of it comes with --json.
     """
-    found = session.context.get_compiled_page(page_id)
+    found = session.context.compiled_pages.get(page_id)
     if output.format is Format.JSON:
         output.one(found)
     else:
@@ -275,5 +275,5 @@ def put_facet(
 
     It stands beside those that are compiled. Without a text the one that was put goes.
     """
-    put = session.context.put_facet(page_id, slug, text, fresh_until=fresh_until, **given)
+    put = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **given)
     output.one(put or {"slug": slug, "is_gone": True})

@@ -40,7 +40,7 @@ def mapping() -> None:
 def list_mappings(session: Session, output: Output, *, limit: int) -> None:
     """List the mappings that the key sees, then the built-in ones."""
     columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
-    output.many(session.context.list_mappings(), *columns, limit=limit)
+    output.many(session.context.mappings.list(), *columns, limit=limit)
 
 
 @command(
@@ -102,7 +102,7 @@ def test(
     root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
     with _located(one.place):
-        trials = session.context.test_mapping(one.rules, nodes=nodes, **root)
+        trials = session.context.mappings.test(one.rules, nodes=nodes, **root)
         if output.format is Format.JSON:
             output.many(trials, limit=limit)
             return
@@ -181,7 +181,7 @@ def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) ->
     for one in given:
         with _located(one.place):
             before = _registered(session, one)
-            after = session.context.register_mapping(one.mapping_name, one.rules, app_id=one.app_id, **how)
+            after = session.context.mappings.register(one.mapping_name, one.rules, app_id=one.app_id, **how)
         kept = before is not None and before.version == after.version
         yield {
             "app_id": after.app_id,
@@ -194,7 +194,7 @@ def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) ->
 def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
     """Return what is registered under the name, in the app itself."""
     try:
-        found = session.context.get_mapping(one.mapping_name, app_id=one.app_id)
+        found = session.context.mappings.get(one.mapping_name, app_id=one.app_id)
     except MappingNotFound:
         return None
     in_scope = found.app_id == one.app_id or not one.app_id  # without an app it is the key's, or the shared scope
@@ -213,7 +213,7 @@ def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[st
         fields = [field for field in sorted(old.keys() | new.keys()) if old.get(field) != new.get(field)]
         if fields or not registered:
             with _located(one.place):  # or apply would be the first to say that they cannot be registered
-                next(iter(session.context.test_mapping(one.rules, nodes=[SampleNode()])), None)
+                next(iter(session.context.mappings.test(one.rules, nodes=[SampleNode()])), None)
         if not registered:
             yield {**name, "field": "rules", "registered": None, "file": rules}
             continue

@@ -35,27 +35,27 @@ def put(session: Session, output: Output, *, server_id: str, url: str, secret: T
     bearer_secret = secret.read().strip() if secret else ""
     if secret and not bearer_secret:
         raise click.UsageError("the file of --secret is empty; to show no secret, give --clear-secret")
-    output.one(session.context.put_mcp_server(server_id, url, bearer_secret=bearer_secret, **given))
+    output.one(session.context.mcp_servers.put(server_id, url, bearer_secret=bearer_secret, **given))
 
 
 @command(limit_option(), name="list", group=mcp, example="contextkeep mcp list")
 def list_servers(session: Session, output: Output, *, limit: int) -> None:
     """List the servers."""
-    output.many(session.context.list_mcp_servers(), *_SERVER, limit=limit)
+    output.many(session.context.mcp_servers.list(), *_SERVER, limit=limit)
 
 
 @command(click.argument("server_id"), yes_option, name="delete", group=mcp, example="contextkeep mcp delete old --yes")
 def delete(session: Session, output: Output, *, server_id: str, yes: bool) -> None:
     """Remove a server, its secret and what is known of its tools."""
     confirm("Delete it, with its secret and all approvals?", yes)
-    session.context.delete_mcp_server(server_id)
+    session.context.mcp_servers.delete(server_id)
     output.one({"server_id": server_id, "is_deleted": True})
 
 
 @command(click.argument("server_id"), name="discover", group=mcp, example="contextkeep mcp discover tickets")
 def discover(session: Session, output: Output, *, server_id: str) -> None:
     """Ask a server for its tools; none is approved by that."""
-    output.many(session.context.discover_mcp_tools(server_id), *_TOOL)
+    output.many(session.context.mcp_servers.discover_tools(server_id), *_TOOL)
 
 
 @command(
@@ -67,7 +67,7 @@ def discover(session: Session, output: Output, *, server_id: str) -> None:
 )
 def tools(session: Session, output: Output, *, server_id: str, limit: int) -> None:
     """List tools, of one server or of all."""
-    output.many(session.context.list_mcp_tools(server_id=server_id), *_TOOL, limit=limit)
+    output.many(session.context.mcp_servers.list_tools(server_id=server_id), *_TOOL, limit=limit)
 
 
 @command(
@@ -95,7 +95,7 @@ def approve(
 ) -> None:
     """Let context query ask a tool, as it was discovered."""
     arguments_json = "" if arguments is None else json.dumps(arguments)
-    output.one(session.context.approve_mcp_tool(server_id, tool_name, arguments_json=arguments_json, **given))
+    output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **given))
 
 
 @command(
@@ -107,4 +107,4 @@ def approve(
 )
 def unapprove(session: Session, output: Output, *, server_id: str, tool_name: str) -> None:
     """Take the approval of a tool away."""
-    output.one(session.context.unapprove_mcp_tool(server_id, tool_name))
+    output.one(session.context.mcp_servers.unapprove_tool(server_id, tool_name))

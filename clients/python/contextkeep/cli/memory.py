@@ -70,7 +70,7 @@ def retain(
     """Keep a statement about a user."""
     source, experience = _source(**given), _experience(**given)
     output.one(
-        session.context.retain_memory(
+        session.context.memories.retain(
             text,
             kind=kind or "fact",
             key=key or "",
@@ -94,7 +94,7 @@ def retain(
 )
 def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
     """Find what matters to a question."""
-    found = session.context.recall_memories(query, kinds=kinds, **given)
+    found = session.context.memories.recall(query, kinds=kinds, **given)
     if output.format is Format.JSON:
         output.many(found)
         return
@@ -112,7 +112,7 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
 )
 def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
     """Say in one statement what is remembered."""
-    found = session.context.reflect_memories(query, kinds=kinds, **given)
+    found = session.context.memories.reflect(query, kinds=kinds, **given)
     if output.format is not Format.TABLE:
         output.one(found)
         return
@@ -129,7 +129,7 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
 )
 def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **given: Any) -> None:
     """List memories, those that were retained last first."""
-    found = islice(session.context.list_memories(kinds=kinds, page_size=min(limit, 500), **given), limit)
+    found = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **given), limit)
     output.many(found if output.format is Format.JSON else map(_row, found), *_ROW)
 
 
@@ -162,7 +162,7 @@ def update(
     if all(one is None for one in (text, kind, key, confidence, happened_at, source, experience)):
         raise click.UsageError("say what to change: --text, --kind, --key, ...")
     output.one(
-        session.context.update_memory(
+        session.context.memories.update(
             memory_id,
             text=text,
             kind=kind,
@@ -188,7 +188,7 @@ def update(
 def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subject_user_id: str) -> None:
     """Remove a memory for good."""
     confirm("Forget it?", yes)
-    session.context.forget_memory(memory_id, subject_user_id=subject_user_id)
+    session.context.memories.forget(memory_id, subject_user_id=subject_user_id)
     output.one({"memory_id": memory_id, "forgotten": True})
 
 
@@ -202,7 +202,7 @@ def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subje
 )
 def consolidate(session: Session, output: Output, **given: Any) -> None:
     """Merge duplicates, promote lessons: a dry run first."""
-    output.one(session.context.consolidate_memories(**given))
+    output.one(session.context.memories.consolidate(**given))
 
 
 def _row(one: Memory) -> dict[str, Any]:

@@ -47,5 +47,5 @@ def append(
     if create and not by_external_id:
         raise click.UsageError("--create makes a session with your own id; give --external-id too")
     named: dict[str, Any] = {"external_id" if by_external_id else "session": session_id}
-    written = session.graph.append_message(role=role, content=content, create=create, **named, **given)
+    written = session.graph.graph.append_message(role=role, content=content, create=create, **named, **given)
     output.one(written, *AppendedMessage._fields)

@@ -68,19 +68,19 @@ def get(
     if len(node_ids) > 1:
         if by_external_id or by_name or graph_name:
             raise click.UsageError("several nodes go by their ids")
-        batch = session.graph.batch_get_nodes(node_ids)
+        batch = session.graph.graph.get_nodes(node_ids)
         output.many(batch.nodes, *_ROW)
         if batch.missing_ids:
             raise NodeNotFound(f"there is no node {', '.join(batch.missing_ids)}")
     elif by_name:
         if by_external_id:
             raise click.UsageError("it is your own id or a name, not both")
-        found = session.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
+        found = session.graph.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
         output.one(found.node)
         if found.matches > 1:
             click.echo(f"{found.matches} nodes have this name; this is the newest", err=True)
     else:
-        output.one(session.graph.get_node(**node_named(node_ids[0], by_external_id, graph_name)))
+        output.one(session.graph.graph.get_node(**node_named(node_ids[0], by_external_id, graph_name)))
 
 
 @command(
@@ -96,7 +96,7 @@ def get(
 )
 def create(session: Session, output: Output, *, general_type_name: str, **given: Any) -> None:
     """Write a node."""
-    output.one(session.graph.create_node(general_type_name, **given), *_ROW)
+    output.one(session.graph.graph.create_node(general_type_name, **given), *_ROW)
 
 
 @command(
@@ -110,7 +110,7 @@ def create(session: Session, output: Output, *, general_type_name: str, **given:
 )
 def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **given: Any) -> None:
     """Merge JSON into a node's data; null removes a field."""
-    output.one(session.graph.update_node_data(data=data, **node, **given), *_ROW, "data")
+    output.one(session.graph.graph.update_node_data(data=data, **node, **given), *_ROW, "data")
 
 
 @command(
@@ -124,7 +124,7 @@ def update(session: Session, output: Output, *, node: dict[str, Any], data: dict
 )
 def set_status(session: Session, output: Output, *, node: dict[str, Any], status: str, **given: Any) -> None:
     """Set a node's status."""
-    output.one(session.graph.update_node_status(status=status, **node, **given), *_ROW)
+    output.one(session.graph.graph.update_node_status(status=status, **node, **given), *_ROW)
 
 
 @command(
@@ -136,7 +136,7 @@ def set_status(session: Session, output: Output, *, node: dict[str, Any], status
 )
 def archive(session: Session, output: Output, *, node: dict[str, Any], restore: bool) -> None:
     """Archive a node, or bring it back (--restore)."""
-    output.one(session.graph.archive_node(**node, restore=restore), *_ROW)
+    output.one(session.graph.graph.archive_node(**node, restore=restore), *_ROW)
 
 
 @command(
@@ -153,7 +153,7 @@ def connected(session: Session, output: Output, *, node: dict[str, Any], limit: 
     """List the nodes that a walk from a node reaches."""
     found = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
-        for each in session.graph.traverse(**node, **walk)
+        for each in session.graph.graph.traverse(**node, **walk)
     )
     output.many(found, "depth", *_ROW, limit=limit)
 
@@ -173,7 +173,7 @@ def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool,
     archive it.
     """
     confirm("Delete the node and all that hangs on it?", yes)
-    output.one({**_named(node), "edges_deleted": session.graph.delete_node(**node, **given)})
+    output.one({**_named(node), "edges_deleted": session.graph.graph.delete_node(**node, **given)})
 
 
 @command(
@@ -190,7 +190,7 @@ def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, 
     Its status is Created then, its output is gone, its timeline is empty.
     """
     confirm("Remove the node's output and timeline?", yes)
-    output.one(session.graph.reset_node(**node, **given), *_ROW)
+    output.one(session.graph.graph.reset_node(**node, **given), *_ROW)
 
 
 @command(
@@ -210,8 +210,8 @@ def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, ou
     What is given is set first.
     """
     if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
-        session.graph.set_node_io(**node, input=input, output=output_given)
-    output.one(session.graph.get_node_io(**node), "input", "output", "modified_at")
+        session.graph.graph.set_node_io(**node, input=input, output=output_given)
+    output.one(session.graph.graph.get_node_io(**node), "input", "output", "modified_at")
 
 
 @command(
@@ -255,9 +255,9 @@ def progress(
         if own_only or types or descending:
             raise click.UsageError("--clear removes all of the node's timeline, and lists nothing")
         confirm("Remove the node's timeline?", yes)
-        output.one({**_named(node), "envelopes_deleted": session.graph.clear_progress(**node)})
+        output.one({**_named(node), "envelopes_deleted": session.graph.progress.clear(**node)})
         return
-    found = session.graph.list_progress(**node, own_only=own_only, types=types, descending=descending)
+    found = session.graph.progress.list(**node, own_only=own_only, types=types, descending=descending)
     output.many(found, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)
 
 
@@ -298,7 +298,7 @@ def similar(
     to: dict[str, Any] = {"vector": vector, "graph_name": graph_name}
     if node_id is not None:
         to = node_named(node_id, by_external_id, graph_name)
-    hits = session.graph.search_similar(**to, **filters)
+    hits = session.graph.embeddings.search(**to, **filters)
     if output.format is Format.JSON:
         output.many(hits)
         return

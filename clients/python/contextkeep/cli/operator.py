@@ -43,13 +43,13 @@ def operator() -> None:
 @command(name="usage", example="contextkeep usage")
 def usage(session: Session, output: Output) -> None:
     """Show what the tenant stores, and may store; needs admin."""
-    output.one(session.context.get_usage())
+    output.one(session.context.operations.get_usage())
 
 
 @command(limit_option(), name="tenants", group=operator, example="contextkeep operator tenants")
 def tenants(session: Session, output: Output, *, limit: int) -> None:
     """List tenants, with where each lives and what it stores."""
-    output.many(session.context.list_tenants(), *_TENANT, limit=limit)
+    output.many(session.context.operations.list_tenants(), *_TENANT, limit=limit)
 
 
 @command(
@@ -67,13 +67,13 @@ def limits(session: Session, output: Output, *, tenant: str, **given: int | str 
     said = {name: None if value == _DEFAULT else value for name, value in given.items() if value is not None}
     if not said:
         raise click.UsageError("name a limit")
-    output.one(session.context.set_tenant_limits(tenant, **said))  # type: ignore[arg-type] # they are numbers
+    output.one(session.context.operations.set_tenant_limits(tenant, **said))  # type: ignore[arg-type] # they are numbers
 
 
 @command(name="work", group=operator, example="contextkeep operator work")
 def work(session: Session, output: Output) -> None:
     """List what is owed behind calls, by kind and database."""
-    found = session.context.list_background_work()
+    found = session.context.operations.list_background_work()
     if output.format is Format.JSON:
         output.one(found)
     else:
@@ -84,7 +84,7 @@ def work(session: Session, output: Output) -> None:
 @command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")
 def retry(session: Session, output: Output, *, kind: str) -> None:
     """Try again now what has failed of a kind."""
-    done = session.context.retry_background_work(kind)
+    done = session.context.operations.retry_background_work(kind)
     output.one({"kind": kind, "retried": done.retried, "databases_away": done.databases_away})
     _end_if_away(done.databases_away, "nothing is tried again there")
 
@@ -107,7 +107,7 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 )
 def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repair: bool) -> None:
     """Start a job; `job` says how far it is."""
-    output.one(session.context.start_job(kind, quick=quick, repair=repair))
+    output.one(session.context.jobs.start(kind, quick=quick, repair=repair))
 
 
 @command(
@@ -118,10 +118,10 @@ def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repai
 )
 def job(session: Session, output: Output, *, job_id: str) -> None:
     """Show a job, as far as it is."""
-    output.one(session.context.get_job(job_id))
+    output.one(session.context.jobs.get(job_id))
 
 
 @command(limit_option(), name="jobs", group=operator, example="contextkeep operator jobs")
 def jobs(session: Session, output: Output, *, limit: int) -> None:
     """List jobs, the newest first."""
-    output.many(session.context.list_jobs(), *_JOB, limit=limit)
+    output.many(session.context.jobs.list(), *_JOB, limit=limit)

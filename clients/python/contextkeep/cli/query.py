@@ -56,11 +56,11 @@ def query(
 ) -> None:
     """Ask every source a question; `query providers` lists the sources."""
     if query == _PROVIDERS:
-        output.many(session.context.list_context_providers(), *LISTED)
+        output.many(session.context.query.list_providers(), *LISTED)
         return
     given |= {"provider_ids": provider_ids or None, "families": families or None, "node_ids": node_ids or None}
     if is_streamed:
-        for event in session.context.stream_query_context(query, **given):
+        for event in session.context.query.stream(query, **given):
             if output.format is Format.JSON:
                 output.line(event)
             elif event.provider:
@@ -68,7 +68,7 @@ def query(
             elif event.answer:
                 _print(output, event.answer)
         return
-    found = session.context.query_context(query, **given)
+    found = session.context.query.ask(query, **given)
     if output.format is Format.JSON:
         output.one(found)
         return

@@ -68,9 +68,9 @@ def search(
     elif direction != "out" or edge_types or depth_max:
         raise click.UsageError("--direction, --edge-type and --depth are of the walk of --connected-to: give that")
     if only_count:
-        output.one({"nodes": session.graph.count_nodes(condition, connected_to=connected_to, **filters)})
+        output.one({"nodes": session.graph.graph.count(condition, connected_to=connected_to, **filters)})
         return
-    nodes = session.graph.search_nodes(
+    nodes = session.graph.graph.search(
         condition,
         connected_to=connected_to,
         order_by=order_by.removeprefix("-"),

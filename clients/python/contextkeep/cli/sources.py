@@ -35,7 +35,7 @@ def sources() -> None:
 @command(name="list", group=sources, example="contextkeep sources list")
 def list_sources(session: Session, output: Output) -> None:
     """List the sources that there are."""
-    output.many(session.context.list_context_providers(), *LISTED, "last_state", "last_duration_ms")
+    output.many(session.context.query.list_providers(), *LISTED, "last_state", "last_duration_ms")
 
 
 @command(
@@ -47,7 +47,7 @@ def list_sources(session: Session, output: Output) -> None:
 )
 def policy(session: Session, output: Output, **given: Any) -> None:
     """Print what would hold for a question now."""
-    held = session.context.get_query_policy(**given)
+    held = session.context.query.get_policy(**given)
     if output.format is Format.JSON:
         output.one(held)
         return
@@ -74,7 +74,7 @@ contextkeep sources set context --reset deadline_ms
 )
 def set_source(session: Session, output: Output, *, provider_id: str, node_ids: tuple[str, ...], **given: Any) -> None:
     """Say for the tenant whether a source is asked; needs admin."""
-    output.one(session.context.update_provider_setting(provider_id, node_ids=node_ids or None, **given))
+    output.one(session.context.query.update_provider(provider_id, node_ids=node_ids or None, **given))
 
 
 _TEST = ("test_id", "created_at", "query", "label", "hit_count", "duration_ms", "replay_of")
@@ -108,14 +108,14 @@ def test(
     **given: Any,
 ) -> None:
     """Ask the sources a question, and keep the answer; needs admin."""
-    ran = session.context.run_source_test(query, provider_ids=provider_ids or None, node_ids=node_ids or None, **given)
+    ran = session.context.source_tests.run(query, provider_ids=provider_ids or None, node_ids=node_ids or None, **given)
     _print(output, ran)
 
 
 @command(limit_option(), name="tests", group=sources, example="contextkeep sources tests")
 def tests(session: Session, output: Output, *, limit: int) -> None:
     """List the tests that are kept, the newest first."""
-    output.many(islice(session.context.list_source_tests(), limit or None), *_TEST)
+    output.many(islice(session.context.source_tests.list(), limit or None), *_TEST)
 
 
 @command(
@@ -127,7 +127,7 @@ def tests(session: Session, output: Output, *, limit: int) -> None:
 )
 def compare(session: Session, output: Output, *, test_id: str, other_test_id: str) -> None:
     """Say what two tests differ in."""
-    compared = session.context.compare_source_tests(test_id, other_test_id)
+    compared = session.context.source_tests.compare(test_id, other_test_id)
     if output.format is Format.JSON:
         output.one(compared)
         return
@@ -146,7 +146,7 @@ def compare(session: Session, output: Output, *, test_id: str, other_test_id: st
 )
 def replay(session: Session, output: Output, *, test_id: str, label: str) -> None:
     """Ask the question of a test again, and keep the answer."""
-    _print(output, session.context.replay_source_test(test_id, label=label))
+    _print(output, session.context.source_tests.replay(test_id, label=label))
 
 
 def _print(output: Output, ran: SourceTest) -> None:

@@ -34,13 +34,13 @@ echo 'A folder for each customer.' | contextkeep sources specialist put legal --
 def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
     """Write a specialist as it is said."""
     said = instructions.read().strip() if instructions else ""
-    output.one(session.context.put_specialist(specialist_id, instructions=said, **given))
+    output.one(session.context.specialists.put(specialist_id, instructions=said, **given))
 
 
 @command(limit_option(), name="list", group=specialist, example="contextkeep sources specialist list")
 def list_specialists(session: Session, output: Output, *, limit: int) -> None:
     """List the specialists."""
-    output.many(session.context.list_specialists(), *_SPECIALIST, limit=limit)
+    output.many(session.context.specialists.list(), *_SPECIALIST, limit=limit)
 
 
 @command(
@@ -51,5 +51,5 @@ def list_specialists(session: Session, output: Output, *, limit: int) -> None:
 )
 def delete(session: Session, output: Output, *, specialist_id: str) -> None:
     """Remove a specialist; what is in its folder stays."""
-    session.context.delete_specialist(specialist_id)
+    session.context.specialists.delete(specialist_id)
     output.one({"specialist_id": specialist_id, "is_deleted": True})

@@ -40,7 +40,7 @@ def task() -> None:
 )
 def create(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
     """Begin a task of a context."""
-    output.one(session.context.create_task(context_id, **given))
+    output.one(session.context.tasks.create(context_id, **given))
 
 
 @command(
@@ -60,7 +60,7 @@ def update(
     """Change its state or its metadata."""
     if state is None and metadata is None:
         raise click.UsageError("say what to change: --state, --metadata")
-    output.one(session.context.update_task(task_id, state=state, metadata=metadata, **given))
+    output.one(session.context.tasks.update(task_id, state=state, metadata=metadata, **given))
 
 
 @command(
@@ -73,7 +73,7 @@ def update(
 )
 def show(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
     """Print a task; with --json also its messages."""
-    found = session.context.get_task(task_id, **given)
+    found = session.context.tasks.get(task_id, **given)
     output.one(found if output.format is Format.JSON else found.task)
 
 
@@ -90,7 +90,7 @@ def list_tasks(
     session: Session, output: Output, *, context_id: str, states: tuple[TaskState, ...], limit: int, **given: Any
 ) -> None:
     """List the tasks of a context, newest first."""
-    output.many(session.context.list_tasks(context_id, states=states, **given), *_ROW, limit=limit)
+    output.many(session.context.tasks.list(context_id, states=states, **given), *_ROW, limit=limit)
 
 
 @command(
@@ -104,7 +104,7 @@ def list_tasks(
 def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given: Any) -> None:
     """End it as canceled."""
     confirm("Cancel it?", yes)
-    output.one(session.context.cancel_task(task_id, **given), *_ROW)
+    output.one(session.context.tasks.cancel(task_id, **given), *_ROW)
 
 
 @click.group(
@@ -149,7 +149,7 @@ def put(
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} is no text in UTF-8: {error}") from None
     said = ArtifactInput([part], artifact_id=artifact_id, name=name, description=description, metadata=metadata)
-    output.one(session.context.put_artifact(task_id, said, **given), *_MADE)
+    output.one(session.context.artifacts.put(task_id, said, **given), *_MADE)
 
 
 @command(
@@ -163,7 +163,7 @@ def put(
 )
 def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **given: Any) -> None:
     """Print one with its parts."""
-    output.one(session.context.get_artifact(task_id, artifact_id, **given))
+    output.one(session.context.artifacts.get(task_id, artifact_id, **given))
 
 
 @command(
@@ -175,4 +175,4 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
 )
 def list_artifacts(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
     """List what a task made."""
-    output.many(session.context.get_task(task_id, history_length=0, **given).artifacts, *_MADE)
+    output.many(session.context.tasks.get(task_id, history_length=0, **given).artifacts, *_MADE)

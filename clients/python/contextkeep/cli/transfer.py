@@ -37,7 +37,7 @@ def take_out(
     if sum(map(bool, (context_id, user_id, graph_name, tenant))) != 1:
         raise click.UsageError("say one of --context, --user, --graph and --tenant")
     with progress(Path(file).name) as on_progress:
-        done = session.context.export_archive(
+        done = session.context.archives.export(
             file,
             tenant=tenant,
             context_id=context_id or None,
@@ -54,7 +54,9 @@ def put_in(session: Session, output: Output, *, file: str, dry_run: bool) -> Non
     try:
         import_id = None if dry_run else _import_id(session.context, path)
         with progress(path.name) as on_progress:
-            done = session.context.import_archive(path, import_id=import_id, dry_run=dry_run, on_progress=on_progress)
+            done = session.context.archives.import_archive(
+                path, import_id=import_id, dry_run=dry_run, on_progress=on_progress
+            )
     except OSError as error:
         raise click.ClickException(told(error)) from error
     if output.format is Format.JSON:
@@ -74,7 +76,7 @@ def _import_id(client: ContextClient, path: Path) -> uuid.UUID:
         begin = opened.read(_BEGIN_BYTES)
     import_id = uuid.uuid5(uuid.NAMESPACE_OID, f"{hashlib.sha256(begin).hexdigest()} {path.stat().st_size}")
     try:
-        is_under_way = client.get_import(import_id).state == "RUNNING"
+        is_under_way = client.archives.get_import(import_id).state == "RUNNING"
     except ImportNotFound:
         is_under_way = True
     return import_id if is_under_way else uuid.uuid4()

@@ -63,7 +63,7 @@ def put(
         markdown = file.read().decode()
     except UnicodeDecodeError as error:
         raise click.UsageError(f"the file is not UTF-8: {error}") from None
-    page = session.context.put_page(
+    page = session.context.pages.put(
         _title(markdown, file.name) if title is None else title,
         markdown,
         sources=[PageSource(label=label) for label in sources],
@@ -97,7 +97,7 @@ contextkeep wiki get zeta --markdown --user ada > zeta.md
 )
 def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **given: Any) -> None:
     """Print a page, by its slug or an alias."""
-    page = session.context.get_page(slug, **given)
+    page = session.context.pages.get(slug, **given)
     if only_markdown:
         click.echo(page.markdown, nl=not page.markdown.endswith("\n"))
     else:
@@ -118,7 +118,7 @@ contextkeep wiki list customers/ --user ada
 )
 def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int, **given: Any) -> None:
     """List pages by slug, or those below one."""
-    output.many(session.context.list_pages(slug_prefix, **given), *_ROW, limit=limit)
+    output.many(session.context.pages.list(slug_prefix, **given), *_ROW, limit=limit)
 
 
 @command(
@@ -132,7 +132,7 @@ def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int
 )
 def versions(session: Session, output: Output, *, slug: str, limit: int, **given: Any) -> None:
     """List the versions of a page that are kept, newest first."""
-    found = session.context.list_page_versions(slug, **given)
+    found = session.context.pages.list_versions(slug, **given)
     output.many(found, "version", "title", "written_by", "created_at", "size_bytes", limit=limit)
 
 
@@ -149,5 +149,5 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **given
 def delete(session: Session, output: Output, *, slug: str, yes: bool, **given: Any) -> None:
     """Remove a page, for good, with all its versions."""
     confirm("Delete it, with all its versions?", yes)
-    session.context.delete_page(slug, **given)
+    session.context.pages.delete(slug, **given)
     output.one({"slug": slug, "is_deleted": True})

@@ -94,7 +94,7 @@ def open_window(
 ) -> None:
     """Open a window on a context."""
     said = _config(config)
-    output.one(session.context.open_window(context_id, model, message_format=message_format, config=said, **given))
+    output.one(session.context.windows.open(context_id, model, message_format=message_format, config=said, **given))
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep window profile put mine.yaml")
@@ -120,7 +120,7 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
         raise click.BadParameter(
             told(error) if isinstance(error, OSError) else "is no UTF-8", param_hint="FILE"
         ) from None
-    output.one(session.context.put_profile(name or Path(file.name).stem, text))
+    output.one(session.context.profiles.put(name or Path(file.name).stem, text))
 
 
 @command(
@@ -138,7 +138,7 @@ contextkeep window profile learning coding --of-app shop --undo
 )
 def learning(session: Session, output: Output, *, name: str, of_app: str, is_frozen: bool | None, undo: bool) -> None:
     """Freeze or undo what is learned of a profile."""
-    output.one(session.context.set_learning(name, of_app, is_frozen=is_frozen, undo=undo))
+    output.one(session.context.profiles.set_learning(name, of_app, is_frozen=is_frozen, undo=undo))
 
 
 @command(
@@ -156,7 +156,7 @@ contextkeep window profiles mine --text
 def profiles(session: Session, output: Output, *, name: str, with_text: bool, with_evidence: bool, limit: int) -> None:
     """List what windows may keep when they fold, or versions of one."""
     columns = (*_PROFILE, *(["text"] if with_text else []), *(["learned"] if name else []))
-    found = session.context.list_profiles(name, with_text=with_text, with_evidence=with_evidence)
+    found = session.context.profiles.list(name, with_text=with_text, with_evidence=with_evidence)
     output.many(found, *columns, limit=limit)
 
 
@@ -172,7 +172,7 @@ window.add_command(profile)
 )
 def get(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print a window."""
-    output.one(session.context.get_window(window_id, **given))
+    output.one(session.context.windows.get(window_id, **given))
 
 
 @command(
@@ -185,7 +185,7 @@ def get(session: Session, output: Output, *, window_id: str, **given: Any) -> No
 )
 def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
     """List the windows of a context, newest first."""
-    output.many(session.context.list_windows(context_id, **given), *_ROW, limit=limit)
+    output.many(session.context.windows.list(context_id, **given), *_ROW, limit=limit)
 
 
 @command(
@@ -206,7 +206,7 @@ contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --co
 )
 def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **given: Any) -> None:
     """Change what a window shows in front, or its config."""
-    output.one(session.context.update_window(window_id, config=_config(config), **given), *_ROW)
+    output.one(session.context.windows.update(window_id, config=_config(config), **given), *_ROW)
 
 
 @command(
@@ -223,7 +223,7 @@ contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
 )
 def pin(session: Session, output: Output, *, window_id: str, text: str, **given: Any) -> None:
     """Pin a text right behind the system prompt."""
-    output.one({"pin_id": session.context.pin(window_id, text, **given)})
+    output.one({"pin_id": session.context.windows.pin(window_id, text, **given)})
 
 
 @command(
@@ -238,7 +238,7 @@ contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000
 )
 def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **given: Any) -> None:
     """Remove a pin."""
-    session.context.unpin(window_id, pin_id, **given)
+    session.context.windows.unpin(window_id, pin_id, **given)
     output.one({"pin_id": pin_id, "is_removed": True})
 
 
@@ -256,7 +256,7 @@ contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.js
 )
 def pack(session: Session, output: Output, *, window_id: str, body: bool, **given: Any) -> None:
     """Print what the model shall see now, message by message."""
-    packed = session.context.pack(window_id, **given)
+    packed = session.context.windows.pack(window_id, **given)
     if body:
         click.echo(packed.messages_json)
         return
@@ -285,7 +285,7 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
 )
 def fold(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Fold a window now; it does so by itself when it must."""
-    output.one(session.context.fold(window_id, **given))
+    output.one(session.context.windows.fold(window_id, **given))
 
 
 _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Of the pack that it is for; else any.")
@@ -301,7 +301,7 @@ _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Of the pack t
 )
 def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Work out a fold ahead of need; packs stay what they are."""
-    output.one(session.context.prepare_fold(window_id, **given))
+    output.one(session.context.windows.prepare_fold(window_id, **given))
 
 
 @command(
@@ -314,7 +314,7 @@ def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -
 )
 def commit(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Fold a window as was prepared."""
-    output.one(session.context.commit_fold(window_id, **given))
+    output.one(session.context.windows.commit_fold(window_id, **given))
 
 
 @command(
@@ -327,7 +327,7 @@ def commit(session: Session, output: Output, *, window_id: str, **given: Any) ->
 )
 def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Keep what a window is, to go back to it."""
-    output.one(session.context.create_checkpoint(window_id, **given))
+    output.one(session.context.windows.create_checkpoint(window_id, **given))
 
 
 @command(
@@ -341,7 +341,7 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any
 def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
     """List the ways back, newest first."""
     columns = ("number", "reason", "label", "last_seq", "step_count")
-    output.many(session.context.list_checkpoints(window_id, **given), *columns, limit=limit)
+    output.many(session.context.windows.list_checkpoints(window_id, **given), *columns, limit=limit)
 
 
 @command(
@@ -355,7 +355,7 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **given: Any) -> None:
     """Go back to a checkpoint; later messages are left out."""
-    output.one(session.context.rollback(window_id, number, **given))
+    output.one(session.context.windows.rollback(window_id, number, **given))
 
 
 @command(
@@ -370,7 +370,7 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **given: Any) -> None:
     """Say what came of a pack; invalid: go back and try again."""
-    recovered = session.context.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **given)
+    recovered = session.context.windows.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **given)
     if recovered is None:
         output.one({"recovered": False})
     elif output.format is Format.JSON:
@@ -404,7 +404,7 @@ def fork(
     session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **given: Any
 ) -> None:
     """Give a part of the work a window of its own."""
-    forked = session.context.fork_window(window_id, task, inherits=inherits, **given)
+    forked = session.context.windows.fork(window_id, task, inherits=inherits, **given)
     key = {"key": forked.key.key, "key_expires_at": forked.key.expires_at} if forked.key else {}
     made = {"window_id": forked.window.window_id, "context_id": forked.window.context_id, "ref": forked.ref}
     output.one({**made, **key})
@@ -421,7 +421,7 @@ def fork(
 )
 def merge(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Bring back what came of a fork, and close it."""
-    output.one(session.context.merge_window(window_id, **given))
+    output.one(session.context.windows.merge(window_id, **given))
 
 
 @command(
@@ -440,7 +440,7 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
 
     Of what a tool answered as a text it is that text.
     """
-    original = session.context.expand(window_id, ref, **given)
+    original = session.context.windows.expand(window_id, ref, **given)
     if output.format is Format.JSON:
         output.one(original)
         return
@@ -466,7 +466,7 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
 )
 def search(session: Session, output: Output, *, window_id: str, query: str, **given: Any) -> None:
     """Find passages of a window's log, with their steps."""
-    hits = session.context.search_window(window_id, query, **given)
+    hits = session.context.windows.search(window_id, query, **given)
     if output.format is Format.JSON:
         output.many(hits)
         return
@@ -486,7 +486,7 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **gi
 )
 def explain(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print part by part what a window shows, and draw its zones."""
-    explained = session.context.explain_pack(window_id, **given)
+    explained = session.context.windows.explain_pack(window_id, **given)
     if output.format is Format.JSON:
         output.one(explained)
         return
@@ -505,7 +505,7 @@ def explain(session: Session, output: Output, *, window_id: str, **given: Any) -
 )
 def lineage(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
     """List every break of a window's prefix, newest first."""
-    output.many(session.context.get_lineage(window_id, **given), *_FOLDED, limit=limit)
+    output.many(session.context.windows.get_lineage(window_id, **given), *_FOLDED, limit=limit)
 
 
 @command(
@@ -520,7 +520,7 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **g
 )
 def watch(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print what changes of it, line by line."""
-    for event in session.context.watch_window(window_id, **given):
+    for event in session.context.windows.watch(window_id, **given):
         if output.format is Format.JSON:
             output.line(event)
         elif event.broken:
@@ -545,7 +545,7 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 )
 def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
     """Print the state of the work: what holds, and why."""
-    output.many(session.context.get_state(window_id, sections, **given), "section", "key", "text", "ref")
+    output.many(session.context.windows.get_state(window_id, sections, **given), "section", "key", "text", "ref")
 
 
 @command(
@@ -565,7 +565,7 @@ contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --ca
 )
 def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Say what a vendor billed for a pack."""
-    output.one(session.context.record_usage(window_id, **given))
+    output.one(session.context.windows.record_usage(window_id, **given))
 
 
 @command(
@@ -582,7 +582,7 @@ def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> 
 )
 def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **given: Any) -> None:
     """Say how steps ended."""
-    output.one(session.context.record_outcome(window_id, success=not failed, **given))
+    output.one(session.context.windows.record_outcome(window_id, success=not failed, **given))
 
 
 @command(
@@ -596,7 +596,7 @@ def outcome(session: Session, output: Output, *, window_id: str, failed: bool, *
 )
 def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print what a window's next packs cost."""
-    estimate = session.context.estimate_cost(window_id, **given)
+    estimate = session.context.windows.estimate_cost(window_id, **given)
     if output.format is Format.JSON:
         output.one(estimate)
         return
@@ -622,7 +622,7 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
 )
 def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
     """Print a window in numbers, with charts."""
-    found = session.context.window_stats(window_id, **given)
+    found = session.context.windows.stats(window_id, **given)
     if output.format is Format.JSON:
         output.one(found)
         return
@@ -632,7 +632,7 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     output.one(counted | billed, *counted, *billed)
     if output.format is Format.TABLE:
         _draw(found.tokens_by_zone)
-        receipts = islice(session.context.get_lineage(window_id, **given), _FOLDS_DRAWN)
+        receipts = islice(session.context.windows.get_lineage(window_id, **given), _FOLDS_DRAWN)
         _draw_folds([(one.step_count, one.tokens_before, one.tokens_after) for one in receipts][::-1])
 
 
@@ -668,7 +668,7 @@ def patch(
     """Say what holds in the state of the work, or no longer does."""
     entry = StateEntryInput(section, key, text, value)
     entries, removed = ([], [entry]) if remove else ([entry], [])
-    output.one({"changed_count": session.context.patch_state(window_id, entries, remove=removed, **given)})
+    output.one({"changed_count": session.context.windows.patch_state(window_id, entries, remove=removed, **given)})
 
 
 @command(
@@ -682,7 +682,7 @@ def patch(
 def close(session: Session, output: Output, *, window_id: str, yes: bool, **given: Any) -> None:
     """Close a window; the log stays."""
     confirm("Close it?", yes)
-    output.one(session.context.close_window(window_id, **given), *_ROW)
+    output.one(session.context.windows.close(window_id, **given), *_ROW)
 
 
 def _draw(tokens_by_zone: Mapping[str, int]) -> None:

@@ -52,7 +52,7 @@ def put(session: Session, output: Output, *, file: str, name: str, memory_type: 
     if file == "-" and not name:
         raise click.UsageError("stdin has no name: give --name")
     with progress(name or Path(file).name) as on_progress:
-        record = session.context.upload_blob(
+        record = session.context.blobs.upload(
             sys.stdin.buffer if file == "-" else Path(file),
             name=name,
             memory_type=memory_type,
@@ -87,7 +87,7 @@ def insert(
 ) -> None:
     """Write a record with inline JSON or text."""
     memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
-    record = session.context.insert_wm_record(
+    record = session.context.records.insert(
         memory_type, name, content=content, content_text=content_text, **_fields(given)
     )
     output.one(record, *_ROW)
@@ -112,21 +112,21 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
     """
     if path is not None:
         with progress(path.name) as on_progress:
-            found = session.context.download_blob(
+            found = session.context.blobs.download(
                 record, path, include_archived=include_archived, on_progress=on_progress
             )
         output.one(found, *_ROW)
         return
     if record.startswith(_BLOB_KEY):
-        with session.context.get_blob(record, include_archived=include_archived) as blob:
+        with session.context.blobs.get(record, include_archived=include_archived) as blob:
             found = blob.record
     else:
-        found = session.context.fetch_wm_record(record, include_archived=include_archived)
+        found = session.context.records.get(record, include_archived=include_archived)
     if output.format is not Format.RAW:
         output.one(found)
     elif found.blob_key:
         stdout = sys.stdout.buffer
-        with session.context.get_blob(found, include_archived=include_archived) as chunks:
+        with session.context.blobs.get(found, include_archived=include_archived) as chunks:
             for chunk in chunks:
                 stdout.write(chunk)
         stdout.flush()
@@ -152,7 +152,7 @@ contextkeep wm list 0197f1f2-0000-7000-8000-000000000001 --type text/markdown
 )
 def list_records(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
     """List the records of an entity."""
-    records = session.context.fetch_wm_records_by_entity(**node, **filters)
+    records = session.context.records.list_by_entity(**node, **filters)
     output.many(records, *_ROW, limit=limit)
 
 
@@ -168,7 +168,7 @@ contextkeep wm blobs 0197f1f2-0000-7000-8000-000000000001
 )
 def blobs(session: Session, output: Output, *, node: dict[str, Any], include_archived: bool, limit: int) -> None:
     """List the blobs of an entity."""
-    found = session.context.list_blobs(**node, include_archived=include_archived)
+    found = session.context.blobs.list(**node, include_archived=include_archived)
     output.many(found, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
 
 
@@ -187,7 +187,7 @@ contextkeep wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 )
 def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
     """Print how much of which type each entity below a node has."""
-    entities = session.context.fetch_wm_manifest(**node, **filters)
+    entities = session.context.records.manifest(**node, **filters)
     if output.format is Format.JSON:
         output.many(entities)
         return
@@ -222,7 +222,7 @@ contextkeep wm search 'quarterly report' --type text/markdown
 )
 def search(session: Session, output: Output, *, text: str, mode: SearchMode | None, **filters: Any) -> None:
     """Find records by their words or their meaning, the best first."""
-    hits = session.context.search_wm_records(text, mode=mode or "", **filters)
+    hits = session.context.records.search(text, mode=mode or "", **filters)
     if output.format is Format.JSON:
         output.many(hits)
         return
@@ -245,7 +245,7 @@ contextkeep wm query memory_type 'count(*)' --group-by memory_type
 )
 def query(session: Session, output: Output, *, select: tuple[str, ...], **question: Any) -> None:
     """Ask about records: fields, or counts and sums of groups."""
-    answer = session.context.query_wm_records(select, **question)
+    answer = session.context.records.query(select, **question)
     columns = dict.fromkeys(name for row in answer.rows for name in row)
     output.many(answer.rows, *columns)
     if answer.has_more:
@@ -262,7 +262,7 @@ contextkeep wm log 0197f1f2-0000-7000-8000-000000000002
 )
 def log(session: Session, output: Output, *, working_memory_id: str) -> None:
     """Print what was done to a record; it is there after a purge, too."""
-    output.many(session.context.list_wm_record_actions(working_memory_id), "created_at", "kind", "principal", "details")
+    output.many(session.context.records.list_actions(working_memory_id), "created_at", "kind", "principal", "details")
 
 
 @command(
@@ -280,8 +280,8 @@ def delete(session: Session, output: Output, *, record: str, purge: bool, yes: b
     """Archive a record, or remove it for good (--purge)."""
     if purge:
         confirm("Purge it?", yes)
-    working_memory_id = session.context.delete_blob(record) if record.startswith(_BLOB_KEY) else record
-    archived = session.context.delete_wm_record(working_memory_id, purge=purge)
+    working_memory_id = session.context.blobs.delete(record) if record.startswith(_BLOB_KEY) else record
+    archived = session.context.records.delete(working_memory_id, purge=purge)
     if archived is None:
         output.one({"working_memory_id": working_memory_id, "status": "purged"})
     else:
@@ -298,7 +298,7 @@ contextkeep wm restore 0197f1f2-0000-7000-8000-000000000002
 )
 def restore(session: Session, output: Output, *, working_memory_id: str) -> None:
     """Bring an archived record back."""
-    output.one(session.context.restore_wm_record(working_memory_id), *_ROW)
+    output.one(session.context.records.restore(working_memory_id), *_ROW)
 
 
 def _fields(given: dict[str, Any]) -> RecordFields:

@@ -50,7 +50,7 @@ _CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_resu
 
 
 class ContextChanges(TypedDict, total=False):
-    """What `update_context` may change, each as a whole; what is not given stays, and None empties."""
+    """What `contexts.update` may change, each as a whole; what is not given stays, and None empties."""
 
     title: str | None
     external_ids: Iterable[ExternalId] | None

@@ -201,7 +201,7 @@ class LimitChanges(TypedDict, total=False):
 
 
 class RecordChanges(RecordFields, total=False):
-    """What `update_wm_record` may change; what is not given stays."""
+    """What `records.update` may change; what is not given stays."""
 
     memory_type: str
     name: str
@@ -341,7 +341,7 @@ def new_request_id(request_id: Id | None) -> str:
 
 
 def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
-    """Set what is said of a new node. `write_graph` does this a thousand times: what is not said costs nothing."""
+    """Set what is said of a new node. `graph.write` does this a thousand times: what is not said costs nothing."""
     try:
         _fill_node(message, node, field)
     except (TypeError, UnicodeEncodeError):
@@ -558,7 +558,7 @@ def node_filter(
     graph_name: str,
     include_archived: bool,
 ) -> graph_pb.NodeFilter:
-    """Return which nodes are meant; the arguments are those of `search_nodes`."""
+    """Return which nodes are meant; the arguments are those of `graph.search`."""
     connected = None
     if connected_to is not None:
         connected = graph_pb.ConnectedTo(

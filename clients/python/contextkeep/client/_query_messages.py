@@ -22,7 +22,7 @@ from contextkeep.context.v1 import context_query_pb2 as query_pb
 
 
 class QueryOptions(TypedDict, total=False):
-    """Of a question: the arguments of `query_context`."""
+    """Of a question: the arguments of `query.ask`."""
 
     mode: QueryMode
     scope: QueryScope

@@ -13,7 +13,7 @@ from contextkeep.values.messages import ChatMessage
 
 
 class ContextHistory(NamedTuple):
-    """What `get_context` found."""
+    """What `contexts.get` found."""
 
     context: Context
     messages: list[ChatMessage]  # the newest, oldest of them first

@@ -27,12 +27,12 @@ def external_id(message: contexts_pb.ExternalId) -> ExternalId:
 
 
 def mapping_rules_json(rules: history_pb.MappingRules) -> str:
-    """Return the rules of a mapping as `register_mapping` takes them."""
+    """Return the rules of a mapping as `mappings.register` takes them."""
     return json.dumps(MessageToDict(rules, preserving_proto_field_name=True), ensure_ascii=False)
 
 
 def definition_rules_json(rules: definitions_pb.DefinitionRules) -> str:
-    """Return the rules of a definition as `put_definition` takes them."""
+    """Return the rules of a definition as `definitions.put` takes them."""
     plain = MessageToDict(rules, preserving_proto_field_name=True)
     for facet in plain.get("facets", ()):
         facet["kind"] = facet["kind"].removeprefix("FACET_KIND_").lower()

@@ -8,7 +8,7 @@ from contextkeep._gen.values_entity_graph import Edge
 
 
 class EdgeBatch(NamedTuple):
-    """What `batch_get_edges` found."""
+    """What `graph.get_edges` found."""
 
     edges: list[Edge]  # in the order of the ids
     missing_ids: list[str]

@@ -46,7 +46,7 @@ class Embedding(Value):
 
 
 class SimilarNode(NamedTuple):
-    """What `search_similar` found."""
+    """What `embeddings.search` found."""
 
     node: Node
     similarity: float  # the cosine, -1 to 1

@@ -69,7 +69,7 @@ class ChangePage(NamedTuple):
 
 
 class WrittenRow(NamedTuple):
-    """What became of one row of `write_graph`."""
+    """What became of one row of `graph.write`."""
 
     id: str
     created_at: datetime
@@ -83,14 +83,14 @@ class WrittenRow(NamedTuple):
 
 
 class WrittenGraph(NamedTuple):
-    """What `write_graph` wrote: rows in the order of the input."""
+    """What `graph.write` wrote: rows in the order of the input."""
 
     nodes: list[WrittenRow]
     edges: list[WrittenRow]
 
 
 class AppendedMessage(NamedTuple):
-    """What `append_message` wrote."""
+    """What `graph.append_message` wrote."""
 
     node_id: str  # of the message
     session_id: str  # the node that it hangs below
@@ -117,7 +117,7 @@ class RowCount(NamedTuple):
 
 
 class ImportedGraph(NamedTuple):
-    """What `import_graph` came to."""
+    """What `graph.import_lines` came to."""
 
     graph_name: str = ""
     lines: int = 0
@@ -139,7 +139,7 @@ class ImportedGraph(NamedTuple):
 
 
 class ExportedGraph(NamedTuple):
-    """What `export_graph` wrote."""
+    """What `graph.export` wrote."""
 
     size_bytes: int = 0
     nodes: int = 0

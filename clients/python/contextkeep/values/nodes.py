@@ -8,14 +8,14 @@ from contextkeep._gen.values_entity_graph import Node
 
 
 class NodeBatch(NamedTuple):
-    """What `batch_get_nodes` found."""
+    """What `graph.get_nodes` found."""
 
     nodes: list[Node]  # in the order of the ids
     missing_ids: list[str]
 
 
 class NamedNode(NamedTuple):
-    """What `get_node_by_name` found."""
+    """What `graph.get_node_by_name` found."""
 
     node: Node  # the newest
     matches: int  # how many nodes share the name, this one included

@@ -10,7 +10,7 @@ from contextkeep.values.base import time_of
 
 
 class AppendedEnvelope(NamedTuple):
-    """What `append_progress` wrote."""
+    """What `progress.append` wrote."""
 
     seq: int
     created_at: datetime

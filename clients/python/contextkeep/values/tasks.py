@@ -9,7 +9,7 @@ from contextkeep.values.messages import ChatMessage
 
 
 class TaskHistory(NamedTuple):
-    """What `get_task` found."""
+    """What `tasks.get` found."""
 
     task: Task
     messages: list[ChatMessage]  # the newest that belong to it, oldest of them first

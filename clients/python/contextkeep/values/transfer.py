@@ -19,7 +19,7 @@ _STATES: dict[int, ImportState] = {
 
 
 class ExportedArchive(NamedTuple):
-    """What `export_archive` wrote."""
+    """What `archives.export` wrote."""
 
     path: str
     size_bytes: int

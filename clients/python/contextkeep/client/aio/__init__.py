@@ -1,7 +1,8 @@
 """The async clients. The sync ones are generated from this package: see `tools/make_sync.py`.
 
-An RPC is one method, in the module of its noun under `entity` or `context`. Each makes its request (`_messages`),
-calls, and returns values; `call` and `stream` are there for callers who want the generated messages themselves.
+An RPC is one method of its noun, in the module of that name under `entity` or `context`. Each makes its request
+(`_messages`), calls, and returns values; `call` and `stream` of the client are there for callers who want the generated
+messages themselves.
 """
 
 from contextkeep.client.aio.context import AsyncContextClient

@@ -1,8 +1,9 @@
 # Generated from aio/__init__.py by tools/make_sync.py: change that file and run `make sync-client`.
 """The clients: what `aio` has for async callers, for everybody else.
 
-An RPC is one method, in the module of its noun under `entity` or `context`. Each makes its request (`_messages`),
-calls, and returns values; `call` and `stream` are there for callers who want the generated messages themselves.
+An RPC is one method of its noun, in the module of that name under `entity` or `context`. Each makes its request
+(`_messages`), calls, and returns values; `call` and `stream` of the client are there for callers who want the generated
+messages themselves.
 """
 
 from contextkeep.client.sync.context import ContextClient

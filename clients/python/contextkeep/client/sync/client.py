@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
@@ -18,16 +18,11 @@ from contextkeep.errors import Unavailable
 from contextkeep.retries import Attempts, RetryBudget
 
 _T = TypeVar("_T")
+_N = TypeVar("_N", bound="Noun")
 
 
 class Client:
     """What the clients share: one channel, who calls, how long, how often."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, method in list(vars(cls).items()):
-            if inspect.isfunction(method) and not name.startswith("_"):
-                setattr(cls, name, refusing(method))
 
     def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
         self._connection = connection
@@ -146,3 +141,39 @@ class Client:
                 attempts.succeeded()
                 return result
             io.sleep(delay_s)
+
+
+class Noun:
+    """The calls about one kind of thing, such as `client.windows`; made with the credential of the client or view."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, refusing(method))
+
+    def __init__(self, client: Client) -> None:
+        self._connection = client._connection
+        self._options = client._options
+        self._metadata = client._metadata
+        self._call = client.call
+        self._stream = client.stream
+        self._attempts = client._attempts
+        self._repeated = client._repeated
+        self._streamed = client._streamed
+
+
+class NounOf(Generic[_N]):
+    """The attribute of a client that holds a noun; on the class of the client, it is the class of the noun."""
+
+    def __init__(self, noun: type[_N]) -> None:
+        self._noun = noun
+
+    @overload
+    def __get__(self, client: None, owner: type[Client]) -> type[_N]: ...
+
+    @overload
+    def __get__(self, client: Client, owner: type[Client]) -> _N: ...
+
+    def __get__(self, client: Client | None, owner: type[Client]) -> _N | type[_N]:
+        return self._noun if client is None else self._noun(client)

@@ -1,32 +1,38 @@
-"""The client of the Context Service: an RPC is one method, in the module of its noun."""
+"""The client of the Context Service: an RPC is one method of its noun, in the module of that name."""
 
 from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
-from contextkeep.client.aio.context.administration import AdministrationCalls
-from contextkeep.client.aio.context.agents import AgentCalls
-from contextkeep.client.aio.context.blobs import BlobCalls
-from contextkeep.client.aio.context.contexts import ContextCalls
-from contextkeep.client.aio.context.definitions import DefinitionCalls
-from contextkeep.client.aio.context.erasures import ErasureCalls
-from contextkeep.client.aio.context.history import HistoryCalls
-from contextkeep.client.aio.context.knowledge_bases import KnowledgeBaseCalls
-from contextkeep.client.aio.context.mappings import MappingCalls
-from contextkeep.client.aio.context.mcp_servers import McpServerCalls
-from contextkeep.client.aio.context.memories import MemoryCalls
-from contextkeep.client.aio.context.operations import OperationCalls
-from contextkeep.client.aio.context.query import QueryCalls
-from contextkeep.client.aio.context.records import RecordCalls
-from contextkeep.client.aio.context.search import SearchCalls
-from contextkeep.client.aio.context.specialists import SpecialistCalls
-from contextkeep.client.aio.context.tasks import TaskCalls
-from contextkeep.client.aio.context.tools import ToolCalls
-from contextkeep.client.aio.context.transfer import TransferCalls
-from contextkeep.client.aio.context.uploads import UploadCalls
-from contextkeep.client.aio.context.wiki import WikiCalls
-from contextkeep.client.aio.context.windows import WindowCalls
-from contextkeep.client.aio.observing import ObservingCalls
+from contextkeep.client.aio.client import AsyncClient, NounOf
+from contextkeep.client.aio.context.agent_templates import AgentTemplates
+from contextkeep.client.aio.context.agents import Agents
+from contextkeep.client.aio.context.archives import Archives
+from contextkeep.client.aio.context.artifacts import Artifacts
+from contextkeep.client.aio.context.blobs import Blobs
+from contextkeep.client.aio.context.compiled_pages import CompiledPages
+from contextkeep.client.aio.context.contexts import Contexts
+from contextkeep.client.aio.context.definitions import Definitions
+from contextkeep.client.aio.context.erasures import Erasures
+from contextkeep.client.aio.context.history import History
+from contextkeep.client.aio.context.holds import Holds
+from contextkeep.client.aio.context.jobs import Jobs
+from contextkeep.client.aio.context.keys import Keys
+from contextkeep.client.aio.context.knowledge_bases import KnowledgeBases
+from contextkeep.client.aio.context.mappings import Mappings
+from contextkeep.client.aio.context.mcp_servers import McpServers
+from contextkeep.client.aio.context.memories import Memories
+from contextkeep.client.aio.context.operations import Operations
+from contextkeep.client.aio.context.pages import Pages
+from contextkeep.client.aio.context.profiles import Profiles
+from contextkeep.client.aio.context.query import Query
+from contextkeep.client.aio.context.records import Records
+from contextkeep.client.aio.context.source_tests import SourceTests
+from contextkeep.client.aio.context.specialists import Specialists
+from contextkeep.client.aio.context.tasks import Tasks
+from contextkeep.client.aio.context.tools import Tools
+from contextkeep.client.aio.context.uploads import Uploads
+from contextkeep.client.aio.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
@@ -40,32 +46,8 @@ from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
-class AsyncContextClient(
-    RecordCalls,
-    SearchCalls,
-    BlobCalls,
-    UploadCalls,
-    ContextCalls,
-    TaskCalls,
-    WindowCalls,
-    MemoryCalls,
-    WikiCalls,
-    AgentCalls,
-    KnowledgeBaseCalls,
-    McpServerCalls,
-    SpecialistCalls,
-    DefinitionCalls,
-    QueryCalls,
-    HistoryCalls,
-    MappingCalls,
-    ToolCalls,
-    AdministrationCalls,
-    OperationCalls,
-    TransferCalls,
-    ErasureCalls,
-    ObservingCalls,
-):
-    """Working memory, contexts and chat history.
+class AsyncContextClient(AsyncClient):
+    """Working memory, contexts and chat history: a noun for each kind of thing, `client.windows.pack(window_id)`.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
@@ -85,6 +67,35 @@ class AsyncContextClient(
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
     """
+
+    records = NounOf(Records)
+    blobs = NounOf(Blobs)
+    uploads = NounOf(Uploads)
+    contexts = NounOf(Contexts)
+    tasks = NounOf(Tasks)
+    artifacts = NounOf(Artifacts)
+    windows = NounOf(Windows)
+    profiles = NounOf(Profiles)
+    memories = NounOf(Memories)
+    pages = NounOf(Pages)
+    agents = NounOf(Agents)
+    agent_templates = NounOf(AgentTemplates)
+    knowledge_bases = NounOf(KnowledgeBases)
+    mcp_servers = NounOf(McpServers)
+    specialists = NounOf(Specialists)
+    definitions = NounOf(Definitions)
+    compiled_pages = NounOf(CompiledPages)
+    query = NounOf(Query)
+    source_tests = NounOf(SourceTests)
+    history = NounOf(History)
+    mappings = NounOf(Mappings)
+    tools = NounOf(Tools)
+    keys = NounOf(Keys)
+    operations = NounOf(Operations)
+    jobs = NounOf(Jobs)
+    archives = NounOf(Archives)
+    erasures = NounOf(Erasures)
+    holds = NounOf(Holds)
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Agents that can be asked for, and templates of them."""
+"""Agents that can be asked for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, Sequence
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import agents_pb2 as agents_pb
-from contextkeep.values import Agent, AgentCallers, AgentTemplate, ProviderNames
+from contextkeep.values import Agent, AgentCallers, ProviderNames
 
 
-class AgentCalls(AsyncClient):
-    """The RPCs of agents. Who may not name an agent is told what he is told of one that is not there."""
+class Agents(Noun):
+    """Agents. An agent that the caller may not name is reported like one that does not exist."""
 
-    async def put_agent(
+    async def put(
         self,
         agent_id: str,
         *,
@@ -52,7 +52,7 @@ class AgentCalls(AsyncClient):
             template_id=template_id,
             node_ids=messages.ids("node_ids", node_ids),
             knowledge_bases=messages.texts("knowledge_bases", knowledge_bases),
-            policy=_policy(allowed, defaults),
+            policy=policy_of(allowed, defaults),
             callers=None
             if callers is None
             else agents_pb.AgentCallers(
@@ -60,20 +60,20 @@ class AgentCalls(AsyncClient):
             ),
         )
         request = agents_pb.PutAgentRequest(agent=said, request_id=messages.new_request_id(request_id))
-        response: agents_pb.PutAgentResponse = await self.call("PutAgent", request, timeout_s=timeout_s)
+        response: agents_pb.PutAgentResponse = await self._call("PutAgent", request, timeout_s=timeout_s)
         return Agent.from_proto(response.agent)
 
-    async def get_agent(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
+    async def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
         """Return an agent.
 
         Raises:
             AgentNotFound: there is none that you may name.
         """
         request = agents_pb.GetAgentRequest(agent_id=agent_id, subject_user_id=subject_user_id)
-        response: agents_pb.GetAgentResponse = await self.call("GetAgent", request, timeout_s=timeout_s)
+        response: agents_pb.GetAgentResponse = await self._call("GetAgent", request, timeout_s=timeout_s)
         return Agent.from_proto(response.agent)
 
-    async def list_agents(
+    async def list(
         self,
         *,
         template_id: str = "",
@@ -93,16 +93,14 @@ class AgentCalls(AsyncClient):
             template_id=template_id, subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: agents_pb.ListAgentsResponse = await self.call("ListAgents", request, timeout_s=timeout_s)
+            page: agents_pb.ListAgentsResponse = await self._call("ListAgents", request, timeout_s=timeout_s)
             for agent in page.agents:
                 yield Agent.from_proto(agent)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def delete_agent(
-        self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    async def delete(self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove an agent; its files stay.
 
         Raises:
@@ -110,83 +108,11 @@ class AgentCalls(AsyncClient):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = agents_pb.DeleteAgentRequest(agent_id=agent_id, request_id=messages.new_request_id(request_id))
-        await self.call("DeleteAgent", request, timeout_s=timeout_s)
-
-    async def put_agent_template(
-        self,
-        template_id: str,
-        *,
-        display_name: str = "",
-        node_ids: Sequence[Id] = (),
-        knowledge_bases: Sequence[str] = (),
-        allowed: ProviderNames | None = None,
-        defaults: ProviderNames | None = None,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> AgentTemplate:
-        """Write a template of agents as it is said, and return it. It holds for all that have it; see `put_agent`.
-
-        Raises:
-            PermissionDenied: the key lacks the scope admin, or is bound.
-        """
-        said = agents_pb.AgentTemplateInput(
-            template_id=template_id,
-            display_name=display_name,
-            node_ids=messages.ids("node_ids", node_ids),
-            knowledge_bases=messages.texts("knowledge_bases", knowledge_bases),
-            policy=_policy(allowed, defaults),
-        )
-        request = agents_pb.PutAgentTemplateRequest(template=said, request_id=messages.new_request_id(request_id))
-        response: agents_pb.PutAgentTemplateResponse = await self.call("PutAgentTemplate", request, timeout_s=timeout_s)
-        return AgentTemplate.from_proto(response.template)
-
-    async def get_agent_template(self, template_id: str, *, timeout_s: float | None = None) -> AgentTemplate:
-        """Return a template.
-
-        Raises:
-            AgentTemplateNotFound: there is none.
-        """
-        request = agents_pb.GetAgentTemplateRequest(template_id=template_id)
-        response: agents_pb.GetAgentTemplateResponse = await self.call("GetAgentTemplate", request, timeout_s=timeout_s)
-        return AgentTemplate.from_proto(response.template)
-
-    async def list_agent_templates(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[AgentTemplate, None]:
-        """Yield the templates by id, following the pages.
-
-        Args:
-            page_size: Templates of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = agents_pb.ListAgentTemplatesRequest(page_size=page_size)
-        while True:
-            page: agents_pb.ListAgentTemplatesResponse = await self.call(
-                "ListAgentTemplates", request, timeout_s=timeout_s
-            )
-            for template in page.templates:
-                yield AgentTemplate.from_proto(template)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def delete_agent_template(
-        self, template_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
-        """Remove a template that no agent has.
-
-        Raises:
-            AgentTemplateNotFound: there is none.
-            AgentTemplateInUse: an agent has it.
-            PermissionDenied: the key lacks the scope admin, or is bound.
-        """
-        request = agents_pb.DeleteAgentTemplateRequest(
-            template_id=template_id, request_id=messages.new_request_id(request_id)
-        )
-        await self.call("DeleteAgentTemplate", request, timeout_s=timeout_s)
+        await self._call("DeleteAgent", request, timeout_s=timeout_s)
 
 
-def _policy(allowed: ProviderNames | None, defaults: ProviderNames | None) -> agents_pb.AgentPolicy:
+def policy_of(allowed: ProviderNames | None, defaults: ProviderNames | None) -> agents_pb.AgentPolicy:
+    """Return what an agent or a template says of whom it may ask."""
     return agents_pb.AgentPolicy(allowed=_names(allowed), defaults=_names(defaults))
 
 

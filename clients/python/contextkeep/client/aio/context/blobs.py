@@ -13,17 +13,17 @@ from contextkeep.client._messages import BlobName, ByExternalId, Id, RecordField
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
 from contextkeep.client.aio.chunks import chunks_of
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Internal, InvalidArgument
 from contextkeep.memory_types import MemoryType
 from contextkeep.values import BlobEntry, DownloadUrl, Record
 
 
-class BlobCalls(AsyncClient):
-    """The RPCs of blobs."""
+class Blobs(Noun):
+    """Blobs: whole or in part, both ways."""
 
-    async def upload_blob(
+    async def upload(
         self,
         source: io.UploadSource,
         *,
@@ -47,7 +47,7 @@ class BlobCalls(AsyncClient):
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. None: the server makes one.
             sha256: In hexadecimal, where you know it: the service then refuses other bytes.
-            request_id: As in `insert_wm_record`.
+            request_id: As in `records.insert`.
             on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
             **fields: What else there is to say: `RecordFields`.
 
@@ -90,7 +90,7 @@ class BlobCalls(AsyncClient):
 
         return await self._repeated(self._attempts(None, may_repeat=opened.replayable), attempt)
 
-    async def get_blob(
+    async def get(
         self,
         blob: BlobName,
         *,
@@ -119,9 +119,9 @@ class BlobCalls(AsyncClient):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return await _opened(request, self.stream("GetBlob", request))
+        return await _opened(request, self._stream("GetBlob", request))
 
-    async def download_blob(
+    async def download(
         self,
         blob: BlobName,
         path: str | os.PathLike[str],
@@ -144,7 +144,7 @@ class BlobCalls(AsyncClient):
         Raises:
             BlobCorrupted: the bytes that arrived are not those of the blob.
             OSError: the file cannot be written.
-            ContextKeepError: those of `get_blob`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
         attempts = self._attempts(None)
@@ -170,11 +170,11 @@ class BlobCalls(AsyncClient):
         """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
 
         Raises:
-            AnswerTooLarge: it is larger: use `get_blob`.
-            ContextKeepError: those of `get_blob`.
+            AnswerTooLarge: it is larger: use `get`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
-        response: memory_pb.GetContentResponse = await self.call("GetContent", request, timeout_s=timeout_s)
+        response: memory_pb.GetContentResponse = await self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
 
     async def create_download_url(
@@ -194,18 +194,18 @@ class BlobCalls(AsyncClient):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get_blob`.
-            ContextKeepError: those of `get_blob`.
+            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.CreateDownloadUrlRequest(
             **messages.blob_name(blob), lifetime_s=lifetime_s, include_archived=include_archived
         )
-        response: memory_pb.CreateDownloadUrlResponse = await self.call(
+        response: memory_pb.CreateDownloadUrlResponse = await self._call(
             "CreateDownloadUrl", request, timeout_s=timeout_s
         )
         return DownloadUrl.from_proto(response)
 
-    async def delete_blob(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
+    async def delete(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
         """Archive the record that a blob belongs to and return its id. Again is harmless.
 
         Raises:
@@ -214,10 +214,10 @@ class BlobCalls(AsyncClient):
             RecordHasNoBlob: its content is inline.
         """
         request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
-        response: memory_pb.DeleteBlobResponse = await self.call("DeleteBlob", request, timeout_s=timeout_s)
+        response: memory_pb.DeleteBlobResponse = await self._call("DeleteBlob", request, timeout_s=timeout_s)
         return response.working_memory_id
 
-    async def list_blobs(
+    async def list(
         self,
         entity_node_id: Id | None = None,
         *,
@@ -242,7 +242,7 @@ class BlobCalls(AsyncClient):
             **named,
         )
         while True:
-            page: memory_pb.ListBlobsResponse = await self.call("ListBlobs", request, timeout_s=timeout_s)
+            page: memory_pb.ListBlobsResponse = await self._call("ListBlobs", request, timeout_s=timeout_s)
             for blob in page.blobs:
                 yield BlobEntry.from_proto(blob)
             if not page.next_page_token:
@@ -251,7 +251,7 @@ class BlobCalls(AsyncClient):
 
 
 class AsyncBlobReader:
-    """The bytes of a blob as they arrive; made by `get_blob`.
+    """The bytes of a blob as they arrive; made by `get`.
 
     Iterate it once. At the end the number of bytes is checked, and of a whole blob the sha256: if that raises
     `BlobCorrupted`, what came before is to be thrown away. Close it, or use it in a `with` block, where you may leave

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any, Literal, Unpack
 
@@ -13,12 +15,14 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._batches import MESSAGES_MAX, batches
 from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.errors import Unavailable
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
 from contextkeep.values import (
     ChatMessage,
     Context,
+    ContextEvent,
     ContextHistory,
     ContextIndex,
     ContextKey,
@@ -32,15 +36,15 @@ from contextkeep.values import (
 _WAIT_BESIDE_S = 5  # of a call's deadline, beside what it waits
 
 
-class ContextCalls(AsyncClient):
-    """The RPCs of contexts.
+class Contexts(Noun):
+    """Contexts.
 
     A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at all is
     `ContextNotFound`. A key without a user names the one that it acts for in `subject_user_id`, for which it needs
     the scope `delegate`; without one it sees what has no owner.
     """
 
-    async def send_message(
+    async def send(
         self,
         message: MessageInput | str,
         context_id: Id | None = None,
@@ -91,10 +95,10 @@ class ContextCalls(AsyncClient):
             request_id=messages.new_request_id(request_id),
             recall=contexts.recall_behind(recall),
         )
-        response: contexts_pb.SendMessageResponse = await self.call("SendMessage", request, timeout_s=timeout_s)
+        response: contexts_pb.SendMessageResponse = await self._call("SendMessage", request, timeout_s=timeout_s)
         return SentMessage.from_proto(response.message, response)
 
-    async def append_messages(
+    async def append(
         self,
         said: Iterable[MessageInput | str],
         context_id: Id | None = None,
@@ -104,7 +108,7 @@ class ContextCalls(AsyncClient):
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
-    ) -> list[SentMessage]:
+    ) -> builtins.list[SentMessage]:
         """Write messages in their order, and return what became of each.
 
         Up to 500 messages and 4 MiB are one call: all or none. More are several calls, one after the other, each all
@@ -114,13 +118,13 @@ class ContextCalls(AsyncClient):
             said: The messages, oldest first; a text is a user's.
             context_id: Where they go; None: a new context.
             context: What to say of a new context.
-            get_or_create: As in `send_message`.
+            get_or_create: As in `send`.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline of one call; None: the client's.
 
         Raises:
-            ContextKeepError: those of `send_message`. Earlier calls have written their messages.
+            ContextKeepError: those of `send`. Earlier calls have written their messages.
         """
         request = contexts_pb.AppendMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -136,7 +140,9 @@ class ContextCalls(AsyncClient):
                 batch.context_id = written[0].context_id
                 batch.ClearField("context")
                 batch.ClearField("get_or_create")
-            response: contexts_pb.AppendMessagesResponse = await self.call("AppendMessages", batch, timeout_s=timeout_s)
+            response: contexts_pb.AppendMessagesResponse = await self._call(
+                "AppendMessages", batch, timeout_s=timeout_s
+            )
             written += [SentMessage.from_proto(sent, response) for sent in response.messages]
         return written
 
@@ -191,10 +197,10 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             reference_task_ids=messages.ids("reference_task_ids", reference_task_ids),
         )
-        response: contexts_pb.RecallResponse = await self.call("Recall", request, timeout_s=timeout_s)
+        response: contexts_pb.RecallResponse = await self._call("Recall", request, timeout_s=timeout_s)
         return Recalled.from_proto(response.recalled)
 
-    async def search_context(
+    async def search(
         self,
         context_id: Id,
         query: str,
@@ -205,7 +211,7 @@ class ContextCalls(AsyncClient):
         with_features: bool = False,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[RecalledItem]:
+    ) -> builtins.list[RecalledItem]:
         """Return the passages of a context that a query finds, the best first: as `recall`, without a budget.
 
         Args:
@@ -230,10 +236,10 @@ class ContextCalls(AsyncClient):
             with_features=with_features,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.SearchContextResponse = await self.call("SearchContext", request, timeout_s=timeout_s)
+        response: contexts_pb.SearchContextResponse = await self._call("SearchContext", request, timeout_s=timeout_s)
         return [RecalledItem.from_proto(hit) for hit in response.hits]
 
-    async def get_context(
+    async def get(
         self,
         context_id: Id,
         *,
@@ -255,12 +261,12 @@ class ContextCalls(AsyncClient):
         request = contexts_pb.GetContextRequest(
             context_id=messages.to_id(context_id), history_length=history_length, subject_user_id=subject_user_id
         )
-        response: contexts_pb.GetContextResponse = await self.call("GetContext", request, timeout_s=timeout_s)
+        response: contexts_pb.GetContextResponse = await self._call("GetContext", request, timeout_s=timeout_s)
         return ContextHistory(
             Context.from_proto(response.context), [ChatMessage.from_proto(one) for one in response.messages]
         )
 
-    async def get_contexts_by_external_id(
+    async def get_by_external_id(
         self,
         external_id: ExternalId,
         *,
@@ -280,7 +286,7 @@ class ContextCalls(AsyncClient):
             external_id=contexts.external_id(external_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: contexts_pb.GetContextsByExternalIdResponse = await self.call(
+            page: contexts_pb.GetContextsByExternalIdResponse = await self._call(
                 "GetContextsByExternalId", request, timeout_s=timeout_s
             )
             for context in page.contexts:
@@ -289,7 +295,7 @@ class ContextCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def list_contexts(
+    async def list(
         self,
         *,
         agent_id: str = "",
@@ -335,14 +341,14 @@ class ContextCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListContextsResponse = await self.call("ListContexts", request, timeout_s=timeout_s)
+            page: contexts_pb.ListContextsResponse = await self._call("ListContexts", request, timeout_s=timeout_s)
             for context in page.contexts:
                 yield Context.from_proto(context)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def update_context(
+    async def update(
         self,
         context_id: Id,
         *,
@@ -356,7 +362,7 @@ class ContextCalls(AsyncClient):
         Args:
             context_id: Which.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline; None: the client's.
             **changes: The fields of `ContextChanges` and their new values. None empties a field.
 
@@ -373,10 +379,10 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.UpdateContextResponse = await self.call("UpdateContext", request, timeout_s=timeout_s)
+        response: contexts_pb.UpdateContextResponse = await self._call("UpdateContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
 
-    async def close_context(
+    async def close(
         self,
         context_id: Id,
         *,
@@ -394,7 +400,7 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.CloseContextResponse = await self.call("CloseContext", request, timeout_s=timeout_s)
+        response: contexts_pb.CloseContextResponse = await self._call("CloseContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
 
     async def wait_for_index(
@@ -426,12 +432,12 @@ class ContextCalls(AsyncClient):
         request = contexts_pb.WaitForIndexRequest(
             context_id=messages.to_id(context_id), seq=seq, timeout_s=wait_s, subject_user_id=subject_user_id
         )
-        response: contexts_pb.WaitForIndexResponse = await self.call(
+        response: contexts_pb.WaitForIndexResponse = await self._call(
             "WaitForIndex", request, timeout_s=wait_s + _WAIT_BESIDE_S if timeout_s is None else timeout_s
         )
         return ContextIndex.from_proto(response.index)
 
-    async def delete_context(
+    async def delete(
         self,
         context_id: Id,
         *,
@@ -461,7 +467,7 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.DeleteContextResponse = await self.call("DeleteContext", request, timeout_s=timeout_s)
+        response: contexts_pb.DeleteContextResponse = await self._call("DeleteContext", request, timeout_s=timeout_s)
         return Erasure.from_proto(response.erasure)
 
     async def get_erasure(
@@ -473,7 +479,7 @@ class ContextCalls(AsyncClient):
             ErasureNotFound: there is none with this id.
         """
         request = contexts_pb.GetErasureRequest(erasure_id=messages.to_id(erasure_id), subject_user_id=subject_user_id)
-        response: contexts_pb.GetErasureResponse = await self.call("GetErasure", request, timeout_s=timeout_s)
+        response: contexts_pb.GetErasureResponse = await self._call("GetErasure", request, timeout_s=timeout_s)
         return Erasure.from_proto(response.erasure)
 
     async def list_messages(
@@ -510,7 +516,7 @@ class ContextCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListMessagesResponse = await self.call("ListMessages", request, timeout_s=timeout_s)
+            page: contexts_pb.ListMessagesResponse = await self._call("ListMessages", request, timeout_s=timeout_s)
             for message in page.messages:
                 yield ChatMessage.from_proto(message)
             if not page.next_page_token:
@@ -529,7 +535,7 @@ class ContextCalls(AsyncClient):
         request = contexts_pb.GetMessageRequest(
             context_id=messages.to_id(context_id), message_id=message_id, subject_user_id=subject_user_id
         )
-        response: contexts_pb.GetMessageResponse = await self.call("GetMessage", request, timeout_s=timeout_s)
+        response: contexts_pb.GetMessageResponse = await self._call("GetMessage", request, timeout_s=timeout_s)
         return ChatMessage.from_proto(response.message)
 
     async def retract_messages(
@@ -549,7 +555,7 @@ class ContextCalls(AsyncClient):
             context_id: Where they are.
             message_ids: 1 to 500.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -564,7 +570,9 @@ class ContextCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.RetractMessagesResponse = await self.call("RetractMessages", request, timeout_s=timeout_s)
+        response: contexts_pb.RetractMessagesResponse = await self._call(
+            "RetractMessages", request, timeout_s=timeout_s
+        )
         return response.retracted_count
 
     async def sync_history(
@@ -599,7 +607,7 @@ class ContextCalls(AsyncClient):
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: it takes no messages.
-            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: as of `chat_history`.
+            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: as of `history.stream`.
         """
         request = contexts_pb.SyncHistoryRequest(
             context_id=messages.to_id(context_id),
@@ -611,10 +619,10 @@ class ContextCalls(AsyncClient):
             mapping_name=mapping_name,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.SyncHistoryResponse = await self.call("SyncHistory", request, timeout_s=timeout_s)
+        response: contexts_pb.SyncHistoryResponse = await self._call("SyncHistory", request, timeout_s=timeout_s)
         return SyncedHistory.from_proto(response)
 
-    async def issue_context_key(
+    async def issue_key(
         self,
         context_id: Id,
         *,
@@ -645,4 +653,54 @@ class ContextCalls(AsyncClient):
             ttl_s=ttl_s,
             subject_user_id=subject_user_id,
         )
-        return ContextKey.from_proto(await self.call("IssueContextKey", request, timeout_s=timeout_s))
+        return ContextKey.from_proto(await self._call("IssueContextKey", request, timeout_s=timeout_s))
+
+    async def watch(
+        self,
+        context_id: Id,
+        *,
+        seq_from: int = 0,
+        change_after: int = 0,
+        until_now: bool = False,
+        subject_user_id: str = "",
+    ) -> AsyncGenerator[ContextEvent, None]:
+        """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
+
+        Messages that are retracted are told, too: whoever keeps a copy removes them from it.
+
+        It goes on from where it was when a replica stops, and ends when the context is closed.
+
+        Args:
+            context_id: Which.
+            seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
+            change_after: What changed behind this number; all but messages has one. 0: all.
+            until_now: End when all is told that is there.
+            subject_user_id: For which user a key without one calls.
+
+        Raises:
+            ContextNotFound: there is none, or none any more.
+            Unauthenticated: the key is revoked, or over.
+            TooManyCalls: there are as many watches as there may be.
+            Unavailable: no replica answers.
+        """
+        request = contexts_pb.WatchContextRequest(
+            until_now=until_now,
+            context_id=messages.to_id(context_id),
+            seq_from=seq_from,
+            change_after=change_after,
+            subject_user_id=subject_user_id,
+        )
+        while True:
+            begun = False
+            try:
+                answers = self._stream("WatchContext", request)
+                async with aclosing(answers):
+                    async for answer in answers:
+                        begun = True
+                        request.seq_from, request.change_after = answer.seq_from, answer.change_after
+                        if answer.WhichOneof("event"):
+                            yield ContextEvent.from_proto(answer)
+                return
+            except Unavailable:
+                if not begun:
+                    raise

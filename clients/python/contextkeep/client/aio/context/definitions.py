@@ -1,17 +1,15 @@
-"""Definitions of pages, and the pages that are compiled by them."""
+"""Definitions of compiled pages."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from datetime import datetime
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, DefinitionState, FacetKind, Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client._messages import ByExternalId, DefinitionState, Id
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import definitions_pb2 as pb
-from contextkeep.values import CompiledPage, CompileProgress, Definition, Facet, TriedDefinition
+from contextkeep.values import Definition, TriedDefinition
 
 _STATES = {
     "draft": pb.DEFINITION_STATE_DRAFT,
@@ -20,10 +18,10 @@ _STATES = {
 }
 
 
-class DefinitionCalls(AsyncClient):
-    """The RPCs of definitions, and of the pages that are compiled by them."""
+class Definitions(Noun):
+    """Definitions of compiled pages."""
 
-    async def put_definition(
+    async def put(
         self,
         name: str,
         rules: Mapping[str, Any],
@@ -47,10 +45,10 @@ class DefinitionCalls(AsyncClient):
         request = pb.PutDefinitionRequest(
             name=name, rules=messages.definition_rules(rules), request_id=messages.new_request_id(request_id)
         )
-        response: pb.PutDefinitionResponse = await self.call("PutDefinition", request, timeout_s=timeout_s)
+        response: pb.PutDefinitionResponse = await self._call("PutDefinition", request, timeout_s=timeout_s)
         return Definition.from_proto(response.definition)
 
-    async def approve_definition(
+    async def approve(
         self, name: str, version: int, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
         """Have pages compiled by a version from the next compile on; the one before is retired.
@@ -62,10 +60,10 @@ class DefinitionCalls(AsyncClient):
         request = pb.ApproveDefinitionRequest(
             name=name, version=version, request_id=messages.new_request_id(request_id)
         )
-        response: pb.ApproveDefinitionResponse = await self.call("ApproveDefinition", request, timeout_s=timeout_s)
+        response: pb.ApproveDefinitionResponse = await self._call("ApproveDefinition", request, timeout_s=timeout_s)
         return Definition.from_proto(response.definition)
 
-    async def retire_definition(
+    async def retire(
         self, name: str, version: int = 0, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
         """End a version; 0: the one that is approved, and no page of it is found any more.
@@ -75,20 +73,20 @@ class DefinitionCalls(AsyncClient):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = pb.RetireDefinitionRequest(name=name, version=version, request_id=messages.new_request_id(request_id))
-        response: pb.RetireDefinitionResponse = await self.call("RetireDefinition", request, timeout_s=timeout_s)
+        response: pb.RetireDefinitionResponse = await self._call("RetireDefinition", request, timeout_s=timeout_s)
         return Definition.from_proto(response.definition)
 
-    async def get_definition(self, name: str, version: int = 0, *, timeout_s: float | None = None) -> Definition:
+    async def get(self, name: str, version: int = 0, *, timeout_s: float | None = None) -> Definition:
         """Return a version; 0: the one that is approved, else the newest.
 
         Raises:
             DefinitionNotFound: there is none that you may see.
         """
         request = pb.GetDefinitionRequest(name=name, version=version)
-        response: pb.GetDefinitionResponse = await self.call("GetDefinition", request, timeout_s=timeout_s)
+        response: pb.GetDefinitionResponse = await self._call("GetDefinition", request, timeout_s=timeout_s)
         return Definition.from_proto(response.definition)
 
-    async def list_definitions(
+    async def list(
         self, *, states: Sequence[DefinitionState] = (), page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[Definition, None]:
         """Yield versions of definitions by name, the newest of each first, following the pages.
@@ -101,14 +99,14 @@ class DefinitionCalls(AsyncClient):
         wanted = [messages.choice("states", one, _STATES) for one in messages.texts("states", states)]
         request = pb.ListDefinitionsRequest(states=wanted, page_size=page_size)
         while True:
-            page: pb.ListDefinitionsResponse = await self.call("ListDefinitions", request, timeout_s=timeout_s)
+            page: pb.ListDefinitionsResponse = await self._call("ListDefinitions", request, timeout_s=timeout_s)
             for definition in page.definitions:
                 yield Definition.from_proto(definition)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def test_definition(
+    async def test(
         self,
         rules: Mapping[str, Any],
         node_id: Id | None = None,
@@ -119,7 +117,7 @@ class DefinitionCalls(AsyncClient):
         """Return the page that rules make of a node. Nothing is kept.
 
         Args:
-            rules: As of `put_definition`.
+            rules: As of `put`.
             node_id: The node.
             timeout_s: Deadline; None: the client's.
             **named: The node's `external_id` instead: `ByExternalId`.
@@ -131,129 +129,5 @@ class DefinitionCalls(AsyncClient):
         request = pb.TestDefinitionRequest(
             rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named
         )
-        response: pb.TestDefinitionResponse = await self.call("TestDefinition", request, timeout_s=timeout_s)
+        response: pb.TestDefinitionResponse = await self._call("TestDefinition", request, timeout_s=timeout_s)
         return TriedDefinition.from_proto(response)
-
-    async def compile_pages(
-        self,
-        *,
-        definition_name: str = "",
-        node_ids: Iterable[Id] = (),
-        timeout_s: float | None = None,
-    ) -> AsyncGenerator[CompileProgress, None]:
-        """Compile pages of the graph as you see it, and yield how far it is; the last one is done.
-
-        Left early, what it counted is stored, and the next compile goes on.
-
-        Args:
-            definition_name: All pages of this definition.
-            node_ids: The pages of these nodes, up to 1,000. Neither of the two: what changed since the last compile.
-            timeout_s: Deadline of the whole; None: there is none, as long as it goes on.
-
-        Raises:
-            DefinitionNotFound: there is no such definition, or it is not approved.
-            CompileUnderWay: another compile of keys with the same bounds is.
-            PermissionDenied: the key lacks the scope compile, or cannot read the graph.
-        """
-        request = pb.CompilePagesRequest(
-            definition_name=definition_name, node_ids=[messages.to_id(one) for one in node_ids]
-        )
-        async with aclosing(self.stream("CompilePages", request, timeout_s=timeout_s)) as answers:
-            async for answer in answers:
-                yield CompileProgress.from_proto(answer)
-
-    async def get_compiled_page(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
-        """Return a page with the facets that you may see.
-
-        Raises:
-            CompiledPageNotFound: there is none that you may see.
-        """
-        request = pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
-        response: pb.GetCompiledPageResponse = await self.call("GetCompiledPage", request, timeout_s=timeout_s)
-        return CompiledPage.from_proto(response.page)
-
-    async def list_compiled_pages(
-        self,
-        definition_name: str = "",
-        *,
-        node_id: Id | None = None,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[CompiledPage, None]:
-        """Yield pages that you may see, without their facets, by the name of their definition, following the pages.
-
-        Args:
-            definition_name: Only those of this definition. Empty: all.
-            node_id: Only those of this node. None: all.
-            page_size: Pages of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: The node's `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: no node has the external id.
-        """
-        request = pb.ListCompiledPagesRequest(
-            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
-        )
-        while True:
-            page: pb.ListCompiledPagesResponse = await self.call("ListCompiledPages", request, timeout_s=timeout_s)
-            for one in page.pages:
-                yield CompiledPage.from_proto(one)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def put_facet(
-        self,
-        page_id: Id,
-        slug: str,
-        text: str,
-        *,
-        heading: str = "",
-        kind: FacetKind | None = None,
-        confidence: float = 1.0,
-        as_of: datetime | None = None,
-        fresh_until: datetime | None = None,
-        source_label: str = "",
-        source_uri: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Facet | None:
-        """Put a facet on a page beside those that are compiled, and return it; None: it is gone.
-
-        Args:
-            page_id: The page.
-            slug: What it is known by; the one that was put by this name is replaced.
-            text: Up to 64 KiB. Empty: it goes, and the rest need not be said.
-            heading: What stands above it.
-            kind: What it is, and so how far it is trusted.
-            confidence: How sure it is, 0 to 1.
-            as_of: As of when it holds; None: now.
-            fresh_until: Until when it is good; None: until it is put again.
-            source_label: What it is from, or `source_uri`, or both.
-            source_uri: Likewise.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            CompiledPageNotFound: there is none that you may see.
-            InvalidArgument: something is missing, or malformed; the field is named.
-            LimitExceeded: it is too long, or there are too many.
-        """
-        facet = pb.FacetInput(
-            slug=slug,
-            heading=heading,
-            kind=None if kind is None else messages.choice("facet.kind", kind, messages.FACET_KINDS),
-            text=text,
-            confidence=confidence,
-            as_of=messages.to_timestamp("facet.as_of", as_of),
-            fresh_until=messages.to_timestamp("facet.fresh_until", fresh_until),
-            source_label=source_label,
-            source_uri=source_uri,
-        )
-        request = pb.PutFacetRequest(
-            page_id=messages.to_id(page_id), facet=facet, request_id=messages.new_request_id(request_id)
-        )
-        response: pb.PutFacetResponse = await self.call("PutFacet", request, timeout_s=timeout_s)
-        return Facet.from_proto(response.facet) if response.HasField("facet") else None

@@ -8,15 +8,15 @@ from typing import Literal, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id, MessageFormat
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
 
 
-class HistoryCalls(AsyncClient):
-    """The RPCs of histories."""
+class History(Noun):
+    """Histories."""
 
-    async def chat_history(
+    async def stream(
         self,
         node_id: Id | None = None,
         *,
@@ -67,7 +67,7 @@ class HistoryCalls(AsyncClient):
 
         return await self._repeated(attempts, attempt)
 
-    async def get_chat_history(
+    async def get(
         self,
         node_id: Id | None = None,
         *,
@@ -79,7 +79,7 @@ class HistoryCalls(AsyncClient):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> ChatHistory:
-        """Return the messages of a conversation that fit one answer; `chat_history` has no such limit.
+        """Return the messages of a conversation that fit one answer; `stream` has no such limit.
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
@@ -93,7 +93,7 @@ class HistoryCalls(AsyncClient):
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `chat_history`.
+            ContextKeepError: those of `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -104,10 +104,10 @@ class HistoryCalls(AsyncClient):
             tokens_max=tokens_max,
             strict=strict,
         )
-        response: history_pb.GetChatHistoryResponse = await self.call("GetChatHistory", request, timeout_s=timeout_s)
+        response: history_pb.GetChatHistoryResponse = await self._call("GetChatHistory", request, timeout_s=timeout_s)
         return ChatHistory.from_proto(map(ChatMessage.from_proto, response.messages), response)
 
-    async def formatted_chat_history(
+    async def formatted(
         self,
         node_id: Id | None = None,
         message_format: MessageFormat | Literal[""] = "",
@@ -135,7 +135,7 @@ class HistoryCalls(AsyncClient):
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `chat_history`.
+            ContextKeepError: those of `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -147,9 +147,9 @@ class HistoryCalls(AsyncClient):
             strict=strict,
             format=messages.choice("message_format", message_format, messages.FORMATS),
         )
-        return FormattedHistory.from_proto(await self.call("GetChatHistory", request, timeout_s=timeout_s))
+        return FormattedHistory.from_proto(await self._call("GetChatHistory", request, timeout_s=timeout_s))
 
-    async def assemble_context(
+    async def assemble(
         self,
         node_id: Id | None = None,
         *,
@@ -187,14 +187,14 @@ class HistoryCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: history_pb.AssembleContextResponse = await self.call("AssembleContext", request, timeout_s=timeout_s)
+            page: history_pb.AssembleContextResponse = await self._call("AssembleContext", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield AssembledNode.from_proto(node)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def fetch_entity_history(
+    async def list_events(
         self,
         node_id: Id | None = None,
         *,
@@ -221,7 +221,7 @@ class HistoryCalls(AsyncClient):
             node_id=messages.given_node_id(node_id, **named), **named, descending=descending, page_size=page_size
         )
         while True:
-            page: history_pb.FetchEntityHistoryResponse = await self.call(
+            page: history_pb.FetchEntityHistoryResponse = await self._call(
                 "FetchEntityHistory", request, timeout_s=timeout_s
             )
             for event in page.events:

@@ -1,4 +1,4 @@
-"""Knowledge bases, and their documents."""
+"""Knowledge bases and their documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.values import Document, KnowledgeBase
@@ -19,10 +19,10 @@ _STATES = {
 }
 
 
-class KnowledgeBaseCalls(AsyncClient):
-    """The RPCs of knowledge bases. Who may not see one is told what he is told of one that is not there."""
+class KnowledgeBases(Noun):
+    """Knowledge bases and their documents. One that the caller may not see is reported like one that does not exist."""
 
-    async def put_knowledge_base(
+    async def put(
         self,
         name: str,
         *,
@@ -64,22 +64,20 @@ class KnowledgeBaseCalls(AsyncClient):
         if bedrock_id or bedrock_region:
             said.bedrock.CopyFrom(bases_pb.BedrockKnowledgeBase(knowledge_base_id=bedrock_id, region=bedrock_region))
         request = bases_pb.PutKnowledgeBaseRequest(knowledge_base=said, request_id=messages.new_request_id(request_id))
-        response: bases_pb.PutKnowledgeBaseResponse = await self.call("PutKnowledgeBase", request, timeout_s=timeout_s)
+        response: bases_pb.PutKnowledgeBaseResponse = await self._call("PutKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)
 
-    async def get_knowledge_base(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
+    async def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
         """Return a knowledge base, and how many of its documents are in which state.
 
         Raises:
             KnowledgeBaseNotFound: there is none that you may see.
         """
         request = bases_pb.GetKnowledgeBaseRequest(name=name)
-        response: bases_pb.GetKnowledgeBaseResponse = await self.call("GetKnowledgeBase", request, timeout_s=timeout_s)
+        response: bases_pb.GetKnowledgeBaseResponse = await self._call("GetKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)
 
-    async def list_knowledge_bases(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[KnowledgeBase, None]:
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[KnowledgeBase, None]:
         """Yield the knowledge bases that you may see, by name, following the pages.
 
         Args:
@@ -88,7 +86,7 @@ class KnowledgeBaseCalls(AsyncClient):
         """
         request = bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
         while True:
-            page: bases_pb.ListKnowledgeBasesResponse = await self.call(
+            page: bases_pb.ListKnowledgeBasesResponse = await self._call(
                 "ListKnowledgeBases", request, timeout_s=timeout_s
             )
             for base in page.knowledge_bases:
@@ -97,9 +95,7 @@ class KnowledgeBaseCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def delete_knowledge_base(
-        self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    async def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a knowledge base for good, with its documents; records stay.
 
         Raises:
@@ -107,7 +103,7 @@ class KnowledgeBaseCalls(AsyncClient):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = bases_pb.DeleteKnowledgeBaseRequest(name=name, request_id=messages.new_request_id(request_id))
-        await self.call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
+        await self._call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
 
     async def add_document(
         self,
@@ -149,7 +145,7 @@ class KnowledgeBaseCalls(AsyncClient):
         request = bases_pb.AddDocumentRequest(
             knowledge_base=knowledge_base, document=said, request_id=messages.new_request_id(request_id)
         )
-        response: bases_pb.AddDocumentResponse = await self.call("AddDocument", request, timeout_s=timeout_s)
+        response: bases_pb.AddDocumentResponse = await self._call("AddDocument", request, timeout_s=timeout_s)
         return Document.from_proto(response.document)
 
     async def list_documents(
@@ -174,7 +170,7 @@ class KnowledgeBaseCalls(AsyncClient):
         wanted = [messages.choice("states", one, _STATES) for one in messages.texts("states", states)]
         request = bases_pb.ListDocumentsRequest(knowledge_base=knowledge_base, states=wanted, page_size=page_size)
         while True:
-            page: bases_pb.ListDocumentsResponse = await self.call("ListDocuments", request, timeout_s=timeout_s)
+            page: bases_pb.ListDocumentsResponse = await self._call("ListDocuments", request, timeout_s=timeout_s)
             for document in page.documents:
                 yield Document.from_proto(document)
             if not page.next_page_token:
@@ -199,4 +195,4 @@ class KnowledgeBaseCalls(AsyncClient):
             document_id=messages.to_id(document_id),
             request_id=messages.new_request_id(request_id),
         )
-        await self.call("RemoveDocument", request, timeout_s=timeout_s)
+        await self._call("RemoveDocument", request, timeout_s=timeout_s)

@@ -7,16 +7,16 @@ from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.inputs import SampleNode
 from contextkeep.values import ChatMapping, NodeTrial
 
 
-class MappingCalls(AsyncClient):
-    """The RPCs of mappings."""
+class Mappings(Noun):
+    """Mappings."""
 
-    async def register_mapping(
+    async def register(
         self,
         mapping_name: str,
         rules: Mapping[str, Any],
@@ -49,22 +49,22 @@ class MappingCalls(AsyncClient):
             rules_version=rules_version,
             replace=replace,
         )
-        response: history_pb.RegisterMappingResponse = await self.call("RegisterMapping", request, timeout_s=timeout_s)
+        response: history_pb.RegisterMappingResponse = await self._call("RegisterMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
-    async def get_mapping(
+    async def get(
         self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None
     ) -> ChatMapping:
-        """Return the mapping that `chat_history` would use.
+        """Return the mapping that `history.stream` would use.
 
         Raises:
             MappingNotFound: there is none: `apps` in the metadata names where the name is.
         """
         request = history_pb.GetMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
-        response: history_pb.GetMappingResponse = await self.call("GetMapping", request, timeout_s=timeout_s)
+        response: history_pb.GetMappingResponse = await self._call("GetMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
-    async def list_mappings(
+    async def list(
         self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[ChatMapping, None]:
         """Yield the mappings that the caller sees, by app and name, then the built-in ones, following the pages.
@@ -76,14 +76,14 @@ class MappingCalls(AsyncClient):
         """
         request = history_pb.ListMappingsRequest(app_id=app_id, page_size=page_size)
         while True:
-            page: history_pb.ListMappingsResponse = await self.call("ListMappings", request, timeout_s=timeout_s)
+            page: history_pb.ListMappingsResponse = await self._call("ListMappings", request, timeout_s=timeout_s)
             for mapping in page.mappings:
                 yield ChatMapping.from_proto(mapping)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def test_mapping(
+    async def test(
         self,
         rules: Mapping[str, Any],
         *,
@@ -97,7 +97,7 @@ class MappingCalls(AsyncClient):
         """Try rules out that are not registered, and yield what they do on each node, following the pages.
 
         Args:
-            rules: As of `register_mapping`.
+            rules: As of `register`.
             node_id: Try them on what they reach from this node.
             nodes: Or on these, up to 1,000, which need not exist.
             root: What rules see as `root`, beside `nodes`.
@@ -118,14 +118,14 @@ class MappingCalls(AsyncClient):
             **named,
         )
         while True:
-            page: history_pb.TestMappingResponse = await self.call("TestMapping", request, timeout_s=timeout_s)
+            page: history_pb.TestMappingResponse = await self._call("TestMapping", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield NodeTrial.from_proto(node)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def delete_mapping(
+    async def delete(
         self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None
     ) -> ChatMapping:
         """Remove a mapping from the app that it was registered in, and return it as it was.
@@ -135,5 +135,5 @@ class MappingCalls(AsyncClient):
             MappingBuiltIn: it cannot be removed.
         """
         request = history_pb.DeleteMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
-        response: history_pb.DeleteMappingResponse = await self.call("DeleteMapping", request, timeout_s=timeout_s)
+        response: history_pb.DeleteMappingResponse = await self._call("DeleteMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)

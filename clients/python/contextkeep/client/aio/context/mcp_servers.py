@@ -1,4 +1,4 @@
-"""MCP servers of others, and which of their tools context query may ask."""
+"""MCP servers of others, and which of their tools context query may call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.values import McpServer, McpTool
 
 
-class McpServerCalls(AsyncClient):
-    """The RPCs of MCP servers. All of them need the scope admin; a bound key cannot write."""
+class McpServers(Noun):
+    """MCP servers. All calls need the scope admin; a bound key cannot write."""
 
-    async def put_mcp_server(
+    async def put(
         self,
         server_id: str,
         url: str,
@@ -50,12 +50,10 @@ class McpServerCalls(AsyncClient):
             clear_secret=clear_secret,
             request_id=messages.new_request_id(request_id),
         )
-        response: pb.PutMcpServerResponse = await self.call("PutMcpServer", request, timeout_s=timeout_s)
+        response: pb.PutMcpServerResponse = await self._call("PutMcpServer", request, timeout_s=timeout_s)
         return McpServer.from_proto(response.server)
 
-    async def list_mcp_servers(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[McpServer, None]:
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[McpServer, None]:
         """Yield the servers by id, following the pages.
 
         Args:
@@ -64,16 +62,14 @@ class McpServerCalls(AsyncClient):
         """
         request = pb.ListMcpServersRequest(page_size=page_size)
         while True:
-            page: pb.ListMcpServersResponse = await self.call("ListMcpServers", request, timeout_s=timeout_s)
+            page: pb.ListMcpServersResponse = await self._call("ListMcpServers", request, timeout_s=timeout_s)
             for server in page.servers:
                 yield McpServer.from_proto(server)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def delete_mcp_server(
-        self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    async def delete(self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a server, its secret, and what is known of its tools.
 
         Raises:
@@ -81,9 +77,9 @@ class McpServerCalls(AsyncClient):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = pb.DeleteMcpServerRequest(server_id=server_id, request_id=messages.new_request_id(request_id))
-        await self.call("DeleteMcpServer", request, timeout_s=timeout_s)
+        await self._call("DeleteMcpServer", request, timeout_s=timeout_s)
 
-    async def discover_mcp_tools(self, server_id: str, *, timeout_s: float | None = None) -> tuple[McpTool, ...]:
+    async def discover_tools(self, server_id: str, *, timeout_s: float | None = None) -> tuple[McpTool, ...]:
         """Have a server asked for its tools, and return all that are known of it. None is approved by that.
 
         Raises:
@@ -92,10 +88,10 @@ class McpServerCalls(AsyncClient):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = pb.DiscoverMcpToolsRequest(server_id=server_id)
-        response: pb.DiscoverMcpToolsResponse = await self.call("DiscoverMcpTools", request, timeout_s=timeout_s)
+        response: pb.DiscoverMcpToolsResponse = await self._call("DiscoverMcpTools", request, timeout_s=timeout_s)
         return tuple(map(McpTool.from_proto, response.tools))
 
-    async def list_mcp_tools(
+    async def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[McpTool, None]:
         """Yield tools by server and name, as they were discovered, following the pages.
@@ -107,14 +103,14 @@ class McpServerCalls(AsyncClient):
         """
         request = pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
         while True:
-            page: pb.ListMcpToolsResponse = await self.call("ListMcpTools", request, timeout_s=timeout_s)
+            page: pb.ListMcpToolsResponse = await self._call("ListMcpTools", request, timeout_s=timeout_s)
             for tool in page.tools:
                 yield McpTool.from_proto(tool)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def approve_mcp_tool(
+    async def approve_tool(
         self,
         server_id: str,
         tool_name: str,
@@ -154,10 +150,10 @@ class McpServerCalls(AsyncClient):
             definition_sha256=definition_sha256,
             request_id=messages.new_request_id(request_id),
         )
-        response: pb.ApproveMcpToolResponse = await self.call("ApproveMcpTool", request, timeout_s=timeout_s)
+        response: pb.ApproveMcpToolResponse = await self._call("ApproveMcpTool", request, timeout_s=timeout_s)
         return McpTool.from_proto(response.tool)
 
-    async def unapprove_mcp_tool(
+    async def unapprove_tool(
         self, server_id: str, tool_name: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> McpTool:
         """Take the approval of a tool away, and all that was said with it.
@@ -169,5 +165,5 @@ class McpServerCalls(AsyncClient):
         request = pb.UnapproveMcpToolRequest(
             server_id=server_id, tool_name=tool_name, request_id=messages.new_request_id(request_id)
         )
-        response: pb.UnapproveMcpToolResponse = await self.call("UnapproveMcpTool", request, timeout_s=timeout_s)
+        response: pb.UnapproveMcpToolResponse = await self._call("UnapproveMcpTool", request, timeout_s=timeout_s)
         return McpTool.from_proto(response.tool)

@@ -1,7 +1,8 @@
-"""Memories: what is kept about a user, across contexts."""
+"""Memories about a user, across contexts."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import datetime
 
@@ -9,19 +10,19 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import MEMORY_KINDS, Id, MemoryKind
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values import Consolidation, Experience, Memory, MemorySource, RecalledMemory, Reflection
 
 
-class MemoryCalls(AsyncClient):
-    """The RPCs of memories.
+class Memories(Noun):
+    """Memories.
 
     They are always a user's: a key without a user names him in `subject_user_id`, for which it needs the scope
     `delegate`; else it is `SubjectRequired`. Another's memory, and one that is not there at all, is `MemoryNotFound`.
     """
 
-    async def retain_memory(
+    async def retain(
         self,
         text: str,
         *,
@@ -74,10 +75,10 @@ class MemoryCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.RetainMemoryResponse = await self.call("RetainMemory", request, timeout_s=timeout_s)
+        response: knowledge_pb.RetainMemoryResponse = await self._call("RetainMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(response.memory)
 
-    async def recall_memories(
+    async def recall(
         self,
         query: str,
         *,
@@ -89,7 +90,7 @@ class MemoryCalls(AsyncClient):
         happened_to: datetime | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[RecalledMemory]:
+    ) -> builtins.list[RecalledMemory]:
         """Return the memories that matter to a question, the best first.
 
         Args:
@@ -113,10 +114,10 @@ class MemoryCalls(AsyncClient):
             filter=_filter(kinds, key, holding_only, happened_from, happened_to),
             subject_user_id=subject_user_id,
         )
-        response: knowledge_pb.RecallMemoriesResponse = await self.call("RecallMemories", request, timeout_s=timeout_s)
+        response: knowledge_pb.RecallMemoriesResponse = await self._call("RecallMemories", request, timeout_s=timeout_s)
         return list(map(RecalledMemory.from_proto, response.memories))
 
-    async def reflect_memories(
+    async def reflect(
         self,
         query: str,
         *,
@@ -150,9 +151,9 @@ class MemoryCalls(AsyncClient):
             filter=_filter(kinds, key, False, happened_from, happened_to),
             subject_user_id=subject_user_id,
         )
-        return Reflection.from_proto(await self.call("ReflectMemories", request, timeout_s=timeout_s))
+        return Reflection.from_proto(await self._call("ReflectMemories", request, timeout_s=timeout_s))
 
-    async def list_memories(
+    async def list(
         self,
         *,
         kinds: Sequence[MemoryKind] = (),
@@ -182,14 +183,14 @@ class MemoryCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListMemoriesResponse = await self.call("ListMemories", request, timeout_s=timeout_s)
+            page: knowledge_pb.ListMemoriesResponse = await self._call("ListMemories", request, timeout_s=timeout_s)
             for memory in page.memories:
                 yield Memory.from_proto(memory)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def update_memory(
+    async def update(
         self,
         memory_id: Id,
         *,
@@ -251,10 +252,10 @@ class MemoryCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.UpdateMemoryResponse = await self.call("UpdateMemory", request, timeout_s=timeout_s)
+        response: knowledge_pb.UpdateMemoryResponse = await self._call("UpdateMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(response.memory)
 
-    async def forget_memory(
+    async def forget(
         self,
         memory_id: Id,
         *,
@@ -278,9 +279,9 @@ class MemoryCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        await self.call("ForgetMemory", request, timeout_s=timeout_s)
+        await self._call("ForgetMemory", request, timeout_s=timeout_s)
 
-    async def consolidate_memories(
+    async def consolidate(
         self,
         *,
         plan: str = "",
@@ -309,7 +310,7 @@ class MemoryCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id) if plan else "",
         )
-        return Consolidation.from_proto(await self.call("ConsolidateMemories", request, timeout_s=timeout_s))
+        return Consolidation.from_proto(await self._call("ConsolidateMemories", request, timeout_s=timeout_s))
 
 
 def _filter(

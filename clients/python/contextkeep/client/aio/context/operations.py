@@ -1,4 +1,4 @@
-"""What a tenant stores, and what operators do for all tenants."""
+"""Usage, tenants, background work, administrative calls."""
 
 from __future__ import annotations
 
@@ -8,20 +8,43 @@ from typing import Unpack
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import Id, LimitChanges
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client._messages import LimitChanges
+from contextkeep.client.aio.observing import Observed
 from contextkeep.context.v1 import administration_pb2 as pb
-from contextkeep.values import Job, JobKind, OwedWork, RetriedWork, Tenant, Usage
-
-_KINDS: dict[str, pb.JobKind] = {"sweep": pb.JOB_KIND_SWEEP, "fsck": pb.JOB_KIND_FSCK}
+from contextkeep.values import AdministrativeCall, OwedWork, RetriedWork, Tenant, Usage
 
 
-class OperationCalls(AsyncClient):
-    """The RPCs of operators: all but the first need the scope operator, which only the command line gives."""
+class Operations(Observed):
+    """Usage, tenants, background work, administrative calls.
+
+    `get_usage` and `get_recent_calls` are for tenants, `list_administrative_calls` for their administrators. The other
+    calls need the scope operator, which only the command line gives.
+    """
+
+    async def list_administrative_calls(
+        self, *, call_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[AdministrativeCall, None]:
+        """Yield the calls of administrators, the newest first, following the pages.
+
+        Args:
+            call_id: Only this one. Empty: all.
+            page_size: Calls of one page; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = pb.ListAdministrativeCallsRequest(call_id=call_id, page_size=page_size)
+        while True:
+            page: pb.ListAdministrativeCallsResponse = await self._call(
+                "ListAdministrativeCalls", request, timeout_s=timeout_s
+            )
+            for call in page.calls:
+                yield AdministrativeCall.from_proto(call)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def get_usage(self, *, timeout_s: float | None = None) -> Usage:
         """Return what your tenant stores, and the limits that hold for it. Needs the scope admin."""
-        return Usage.from_proto(await self.call("GetUsage", pb.GetUsageRequest(), timeout_s=timeout_s))
+        return Usage.from_proto(await self._call("GetUsage", pb.GetUsageRequest(), timeout_s=timeout_s))
 
     async def list_tenants(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Tenant, None]:
         """Yield all tenants by id, with where each lives and what it stores, following the pages.
@@ -34,7 +57,7 @@ class OperationCalls(AsyncClient):
         """
         request = pb.ListTenantsRequest(page_size=page_size)
         while True:
-            page: pb.ListTenantsResponse = await self.call("ListTenants", request, timeout_s=timeout_s)
+            page: pb.ListTenantsResponse = await self._call("ListTenants", request, timeout_s=timeout_s)
             for tenant in page.tenants:
                 yield Tenant.from_proto(tenant)
             if not page.next_page_token:
@@ -63,62 +86,17 @@ class OperationCalls(AsyncClient):
             limits=messages.built(pb.TenantLimits, "limits", **said),
             update_mask=FieldMask(paths=sorted(limits)),
         )
-        response: pb.SetTenantLimitsResponse = await self.call("SetTenantLimits", request, timeout_s=timeout_s)
+        response: pb.SetTenantLimitsResponse = await self._call("SetTenantLimits", request, timeout_s=timeout_s)
         return Tenant.from_proto(response.tenant)
 
     async def list_background_work(self, *, timeout_s: float | None = None) -> OwedWork:
         """Return what is owed behind calls, by kind and database, of all tenants together."""
         request = pb.ListBackgroundWorkRequest()
-        response: pb.ListBackgroundWorkResponse = await self.call("ListBackgroundWork", request, timeout_s=timeout_s)
+        response: pb.ListBackgroundWorkResponse = await self._call("ListBackgroundWork", request, timeout_s=timeout_s)
         return OwedWork.from_proto(response)
 
     async def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> RetriedWork:
         """Let what has failed of a kind be tried again now, 10,000 of each database at most; how much it is."""
         request = pb.RetryBackgroundWorkRequest(kind=kind)
-        response: pb.RetryBackgroundWorkResponse = await self.call("RetryBackgroundWork", request, timeout_s=timeout_s)
+        response: pb.RetryBackgroundWorkResponse = await self._call("RetryBackgroundWork", request, timeout_s=timeout_s)
         return RetriedWork.from_proto(response)
-
-    async def start_job(
-        self, kind: JobKind, *, quick: bool = False, repair: bool = False, timeout_s: float | None = None
-    ) -> Job:
-        """Start a job, and return it as it begins; `get_job` says how far it is.
-
-        Args:
-            kind: "sweep": purge and remove what is due; "fsck": compare rows with stored bytes.
-            quick: Of a check: read the last MiB of each blob only.
-            repair: Of a check: mend what can be mended.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            JobRunning: one of this kind runs, in the process that was asked.
-        """
-        request = pb.StartJobRequest(kind=messages.choice("kind", kind, _KINDS), quick=quick, repair=repair)
-        response: pb.StartJobResponse = await self.call("StartJob", request, timeout_s=timeout_s)
-        return Job.from_proto(response.job)
-
-    async def get_job(self, job_id: Id, *, timeout_s: float | None = None) -> Job:
-        """Return a job, as far as it is.
-
-        Raises:
-            JobNotFound: no operator of your tenant started it.
-        """
-        response: pb.GetJobResponse = await self.call(
-            "GetJob", pb.GetJobRequest(job_id=messages.to_id(job_id)), timeout_s=timeout_s
-        )
-        return Job.from_proto(response.job)
-
-    async def list_jobs(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Job, None]:
-        """Yield the jobs that operators of your tenant started, the newest first, following the pages.
-
-        Args:
-            page_size: Jobs of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = pb.ListJobsRequest(page_size=page_size)
-        while True:
-            page: pb.ListJobsResponse = await self.call("ListJobs", request, timeout_s=timeout_s)
-            for job in page.jobs:
-                yield Job.from_proto(job)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token

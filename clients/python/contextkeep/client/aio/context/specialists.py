@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, Sequence
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import specialists_pb2 as pb
 from contextkeep.values import Specialist
 
 
-class SpecialistCalls(AsyncClient):
-    """The RPCs of specialists. All of them need the scope admin; a bound key cannot write."""
+class Specialists(Noun):
+    """Specialists. All calls need the scope admin; a bound key cannot write."""
 
-    async def put_specialist(
+    async def put(
         self,
         specialist_id: str,
         *,
@@ -52,12 +52,10 @@ class SpecialistCalls(AsyncClient):
             is_default=is_default,
         )
         request = pb.PutSpecialistRequest(specialist=said, request_id=messages.new_request_id(request_id))
-        response: pb.PutSpecialistResponse = await self.call("PutSpecialist", request, timeout_s=timeout_s)
+        response: pb.PutSpecialistResponse = await self._call("PutSpecialist", request, timeout_s=timeout_s)
         return Specialist.from_proto(response.specialist)
 
-    async def list_specialists(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[Specialist, None]:
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Specialist, None]:
         """Yield the specialists by id, following the pages.
 
         Args:
@@ -66,16 +64,14 @@ class SpecialistCalls(AsyncClient):
         """
         request = pb.ListSpecialistsRequest(page_size=page_size)
         while True:
-            page: pb.ListSpecialistsResponse = await self.call("ListSpecialists", request, timeout_s=timeout_s)
+            page: pb.ListSpecialistsResponse = await self._call("ListSpecialists", request, timeout_s=timeout_s)
             for specialist in page.specialists:
                 yield Specialist.from_proto(specialist)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def delete_specialist(
-        self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    async def delete(self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a specialist; what is in its folder stays.
 
         Raises:
@@ -85,4 +81,4 @@ class SpecialistCalls(AsyncClient):
         request = pb.DeleteSpecialistRequest(
             specialist_id=specialist_id, request_id=messages.new_request_id(request_id)
         )
-        await self.call("DeleteSpecialist", request, timeout_s=timeout_s)
+        await self._call("DeleteSpecialist", request, timeout_s=timeout_s)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import tools_pb2
 from contextkeep.values import Resource, Tool
 
 
-class ToolCalls(AsyncClient):
-    """The RPCs of tools."""
+class Tools(Noun):
+    """Tools for models, and records as resources."""
 
-    async def list_tools(self, *, read_only: bool = False, timeout_s: float | None = None) -> list[Tool]:
+    async def list(self, *, read_only: bool = False, timeout_s: float | None = None) -> builtins.list[Tool]:
         """Return the tools that the caller's key may call: what a model can be offered.
 
         Args:
@@ -24,7 +25,7 @@ class ToolCalls(AsyncClient):
             timeout_s: Deadline; None: the client's.
         """
         request = tools_pb2.ListToolsRequest(read_only=read_only)
-        response: tools_pb2.ListToolsResponse = await self.call("ListTools", request, timeout_s=timeout_s)
+        response: tools_pb2.ListToolsResponse = await self._call("ListTools", request, timeout_s=timeout_s)
         return [Tool.from_proto(tool) for tool in response.tools]
 
     async def list_resources(
@@ -49,14 +50,14 @@ class ToolCalls(AsyncClient):
             **named,
         )
         while True:
-            page: tools_pb2.ListResourcesResponse = await self.call("ListResources", request, timeout_s=timeout_s)
+            page: tools_pb2.ListResourcesResponse = await self._call("ListResources", request, timeout_s=timeout_s)
             for resource in page.resources:
                 yield Resource.from_proto(resource)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def execute_tool(
+    async def execute(
         self,
         tool_name: str,
         arguments: Mapping[str, Any] | None = None,
@@ -70,7 +71,7 @@ class ToolCalls(AsyncClient):
         """Call a tool and return its result, a JSON object.
 
         Args:
-            tool_name: As `list_tools` has it.
+            tool_name: As `list` has it.
             arguments: What its schema says.
             entity_node_id: What it works on if the arguments name no entity.
             read_only: Refuse a tool that writes. Only such a call is tried again when the service does not answer.
@@ -91,7 +92,7 @@ class ToolCalls(AsyncClient):
             subject_user_id=subject_user_id,
             **named,
         )
-        response: tools_pb2.ExecuteToolResponse = await self.call(
+        response: tools_pb2.ExecuteToolResponse = await self._call(
             "ExecuteTool", request, timeout_s=timeout_s, may_repeat=read_only
         )
         return json.loads(response.result_json)

@@ -21,7 +21,7 @@ from contextkeep.client._transfer import (
     Tally,
 )
 from contextkeep.client.aio.chunks import chunks_of
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Cancelled, DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists
 from contextkeep.memory_types import MemoryType
@@ -31,10 +31,10 @@ from contextkeep.values import Record, Upload
 _T = TypeVar("_T")
 
 
-class UploadCalls(AsyncClient):
-    """The RPCs of resumable uploads."""
+class Uploads(Noun):
+    """Resumable uploads."""
 
-    async def upload_resumable(
+    async def upload(
         self,
         source: io.UploadSource,
         *,
@@ -49,10 +49,10 @@ class UploadCalls(AsyncClient):
         patience_s: float = PATIENCE_S,
         **fields: Unpack[RecordFields],
     ) -> Record:
-        """Store a file as `upload_blob` does, but in parts that each survive on their own, and return its record.
+        """Store a file as `blobs.upload` does, but in parts that each survive on their own, and return its record.
 
         A broken connection or a restart of the service costs one part, not the whole. Keep the id that `on_started`
-        gets: should this process end, `resume_upload` goes on in another.
+        gets: should this process end, `resume` goes on in another.
 
         Args:
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
@@ -69,8 +69,8 @@ class UploadCalls(AsyncClient):
 
         Raises:
             InvalidArgument: the source has no name and none is given.
-            Unavailable: the service was away for too long. `resume_upload` goes on.
-            BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish_upload`.
+            Unavailable: the service was away for too long. `resume` goes on.
+            BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish`.
             OSError: the source cannot be read.
         """
         opened = await io.source_of(source)
@@ -80,7 +80,7 @@ class UploadCalls(AsyncClient):
         start_id = messages.new_request_id(request_id)
         upload = await self._patiently(
             patience_s,
-            lambda: self.start_upload(
+            lambda: self.start(
                 name,
                 memory_type=memory_type,
                 size_bytes=opened.size_bytes,
@@ -94,7 +94,7 @@ class UploadCalls(AsyncClient):
             on_started(upload.id)
         return await self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
-    async def resume_upload(
+    async def resume(
         self,
         upload_id: Id,
         source: io.UploadSource,
@@ -110,7 +110,7 @@ class UploadCalls(AsyncClient):
 
         Args:
             upload_id: Which.
-            source: The same bytes again: as for `upload_resumable`.
+            source: The same bytes again: as for `upload`.
             on_progress: Called with the bytes that are durable and, where known, all bytes.
             part_bytes: The size of a part; one is held in memory.
             patience_s: How long to go on trying while nothing gets through.
@@ -118,13 +118,13 @@ class UploadCalls(AsyncClient):
         Raises:
             UploadNotFound: it was given up, after a day without a new part.
             ChecksumMismatch, SizeMismatch: the source is not the one that the upload was begun with.
-            ContextKeepError: those of `upload_resumable`.
+            ContextKeepError: those of `upload`.
         """
         opened = await io.source_of(source)
-        upload = await self._patiently(patience_s, lambda: self.get_upload(upload_id))
+        upload = await self._patiently(patience_s, lambda: self.get(upload_id))
         return await self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
-    async def start_upload(
+    async def start(
         self,
         name: str,
         *,
@@ -136,7 +136,7 @@ class UploadCalls(AsyncClient):
         timeout_s: float | None = None,
         **fields: Unpack[RecordFields],
     ) -> Upload:
-        """Begin an upload that survives broken connections and restarts. `resume_upload` does the rest of it.
+        """Begin an upload that survives broken connections and restarts. `resume` does the rest of it.
 
         Args:
             name: A label.
@@ -163,13 +163,13 @@ class UploadCalls(AsyncClient):
             sha256=sha256,
             request_id=messages.new_request_id(request_id),
         )
-        response: memory_pb.StartUploadResponse = await self.call("StartUpload", request, timeout_s=timeout_s)
+        response: memory_pb.StartUploadResponse = await self._call("StartUpload", request, timeout_s=timeout_s)
         return Upload.from_proto(response.upload)
 
-    async def append_upload(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
-        """Add one part to a resumable upload and return how far it is. `resume_upload` does this for a whole file.
+    async def append(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
+        """Add one part to a resumable upload and return how far it is. `resume` does this for a whole file.
 
-        It is sent once: behind an error, `get_upload` tells whether it arrived.
+        It is sent once: behind an error, `get` tells whether it arrived.
 
         Args:
             upload_id: Which.
@@ -190,17 +190,17 @@ class UploadCalls(AsyncClient):
             )
         return Upload.from_proto(answer.upload)
 
-    async def get_upload(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
+    async def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
         """Return how far a resumable upload is; of one that was finished within the last day, its record.
 
         Raises:
             UploadNotFound: there is none: it never was, it was given up, or it was finished longer ago.
         """
         request = memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
-        response: memory_pb.GetUploadResponse = await self.call("GetUpload", request, timeout_s=timeout_s)
+        response: memory_pb.GetUploadResponse = await self._call("GetUpload", request, timeout_s=timeout_s)
         return Upload.from_proto(response.upload)
 
-    async def finish_upload(
+    async def finish(
         self,
         upload_id: Id,
         *,
@@ -225,7 +225,7 @@ class UploadCalls(AsyncClient):
         request = memory_pb.FinishUploadRequest(
             upload_id=messages.to_id(upload_id), size_bytes=size_bytes, sha256=sha256
         )
-        response: memory_pb.FinishUploadResponse = await self.call("FinishUpload", request, timeout_s=timeout_s)
+        response: memory_pb.FinishUploadResponse = await self._call("FinishUpload", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
     async def _sent(
@@ -248,7 +248,7 @@ class UploadCalls(AsyncClient):
             await self._append(upload.id, parts.offset_bytes, part, tally, patience_s)
         return await self._patiently(
             patience_s,
-            lambda: self.finish_upload(upload.id, size_bytes=tally.size_bytes, sha256=tally.sha256),
+            lambda: self.finish(upload.id, size_bytes=tally.size_bytes, sha256=tally.sha256),
         )
 
     async def _append(
@@ -261,10 +261,10 @@ class UploadCalls(AsyncClient):
         async def attempt() -> None:
             nonlocal attempts
             attempts += 1
-            if attempts > 1 and (await self.get_upload(upload_id)).offset_bytes == end_bytes:
+            if attempts > 1 and (await self.get(upload_id)).offset_bytes == end_bytes:
                 return  # it had arrived, and only the answer was lost
             try:
-                await self.append_upload(upload_id, offset_bytes, part)
+                await self.append(upload_id, offset_bytes, part)
             except UploadPartExists as error:
                 # The attempt before was still on its way when we asked.
                 if attempts == 1 or error.metadata.get("offset_bytes") != str(end_bytes):

@@ -1,7 +1,8 @@
-"""Windows on contexts: what one model shall see of one, within its budget."""
+"""Windows on contexts: the part of one that a model sees, within its budget."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -11,19 +12,17 @@ from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ForkInheritance, Id, MessageFormat
 from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json, window_config
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import RecallFilter, StateEntryInput
 from contextkeep.values import (
     Calibrated,
     Checkpoint,
-    CompressionProfile,
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
     Forked,
-    Learning,
     Merged,
     Original,
     Outcome,
@@ -43,10 +42,10 @@ from contextkeep.values.windows import pack_of
 _ENTRIES_AT_ONCE = 1_000  # of a page
 
 
-class WindowCalls(AsyncClient):
-    """The RPCs of windows. One that is of another's context, or not there at all, is `WindowNotFound`."""
+class Windows(Noun):
+    """Windows on contexts. One that is of another's context, or not there at all, is `WindowNotFound`."""
 
-    async def open_window(
+    async def open(
         self,
         context_id: Id,
         model: str,
@@ -106,105 +105,20 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.OpenWindowResponse = await self.call("OpenWindow", request, timeout_s=timeout_s)
+        response: windows_pb.OpenWindowResponse = await self._call("OpenWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
 
-    async def put_profile(
-        self, name: str, text: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> CompressionProfile:
-        """Register a profile of compression, and return it without its text.
-
-        The same content again is the same version. The name stands for what was put last.
-
-        Args:
-            name: A small letter, and small letters, digits, `_` and `-`; none of a profile that comes with the service.
-            text: YAML, or JSON, up to 256 KiB: docs/windows.md says of what form.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            InvalidArgument: the name is no name, or the text no profile: it says where.
-            LimitExceeded: it is too large, or there are too many.
-        """
-        request = windows_pb.PutProfileRequest(name=name, text=text, request_id=messages.new_request_id(request_id))
-        response: windows_pb.PutProfileResponse = await self.call("PutProfile", request, timeout_s=timeout_s)
-        return CompressionProfile.from_proto(response.profile)
-
-    async def list_profiles(
-        self,
-        name: str = "",
-        *,
-        with_text: bool = False,
-        with_evidence: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-    ) -> AsyncGenerator[CompressionProfile, None]:
-        """Yield the profiles of compression by name, each as it was put last, following the pages.
-
-        Args:
-            name: Of this one all versions, the newest first, those that were learned, too. Empty: all.
-            with_text: With what they say.
-            with_evidence: With the counts of which those follow that were learned. Needs `admin`.
-            page_size: Profiles of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = windows_pb.ListProfilesRequest(
-            name=name, with_text=with_text, with_evidence=with_evidence, page_size=page_size
-        )
-        while True:
-            page: windows_pb.ListProfilesResponse = await self.call("ListProfiles", request, timeout_s=timeout_s)
-            for profile in page.profiles:
-                yield CompressionProfile.from_proto(profile)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def set_learning(
-        self,
-        profile: str,
-        app_id: str = "",
-        *,
-        is_frozen: bool | None = None,
-        undo: bool = False,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Learning:
-        """Freeze what windows teach of a profile, let them go on, or undo it, and return what is known then.
-
-        Needs `admin`. Windows that are open keep the version that they have.
-
-        Args:
-            profile: "general", "coding", "research", "operations", or one that was put: "mine", or "mine@3".
-            app_id: Of whose windows. Empty: of those of no app.
-            is_frozen: Nothing more is counted and learned. None: as it is.
-            undo: Undo what was learned, and forget what was counted.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            InvalidArgument: there is no such profile.
-        """
-        request = windows_pb.SetLearningRequest(
-            profile=profile,
-            app_id=app_id,
-            is_frozen=is_frozen,
-            undo=undo,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: windows_pb.SetLearningResponse = await self.call("SetLearning", request, timeout_s=timeout_s)
-        return Learning.from_proto(response)
-
-    async def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
+    async def get(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
         """Return a window, with what was forked from it.
 
         Raises:
             WindowNotFound: there is none.
         """
         request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        response: windows_pb.GetWindowResponse = await self.call("GetWindow", request, timeout_s=timeout_s)
+        response: windows_pb.GetWindowResponse = await self._call("GetWindow", request, timeout_s=timeout_s)
         return replace(Window.from_proto(response.window), forks=tuple(map(WindowFork.from_proto, response.forks)))
 
-    async def list_windows(
+    async def list(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[Window, None]:
         """Yield the windows of a context, the newest first, without prompts and tools, following the pages.
@@ -222,14 +136,14 @@ class WindowCalls(AsyncClient):
             context_id=messages.to_id(context_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.ListWindowsResponse = await self.call("ListWindows", request, timeout_s=timeout_s)
+            page: windows_pb.ListWindowsResponse = await self._call("ListWindows", request, timeout_s=timeout_s)
             for window in page.windows:
                 yield Window.from_proto(window)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def update_window(
+    async def update(
         self,
         window_id: Id,
         *,
@@ -251,10 +165,10 @@ class WindowCalls(AsyncClient):
 
         Args:
             window_id: Which.
-            system_prompt: See `open_window`. None: as it is; empty: none.
+            system_prompt: See `open`. None: as it is; empty: none.
             tools: Likewise.
             goal: Likewise.
-            token_budget: See `open_window`. None: as it is; 0: 0.8.
+            token_budget: See `open`. None: as it is; 0: 0.8.
             output_reservation: Likewise; 0: 4,096.
             config: What of it is other now; what is None in it stays as it is.
             subject_user_id: For which user a key without one calls.
@@ -279,7 +193,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.UpdateWindowResponse = await self.call("UpdateWindow", request, timeout_s=timeout_s)
+        response: windows_pb.UpdateWindowResponse = await self._call("UpdateWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
 
     async def pin(
@@ -320,7 +234,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.PinResponse = await self.call("Pin", request, timeout_s=timeout_s)
+        response: windows_pb.PinResponse = await self._call("Pin", request, timeout_s=timeout_s)
         return response.pin_id
 
     async def unpin(
@@ -345,7 +259,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        await self.call("Unpin", request, timeout_s=timeout_s)
+        await self._call("Unpin", request, timeout_s=timeout_s)
 
     async def patch_state(
         self,
@@ -384,7 +298,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.PatchStateResponse = await self.call("PatchState", request, timeout_s=timeout_s)
+        response: windows_pb.PatchStateResponse = await self._call("PatchState", request, timeout_s=timeout_s)
         return response.changed_count
 
     async def pack(
@@ -421,7 +335,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             **prefix_of(since),
         )
-        return pack_of(await self.call("Pack", request, timeout_s=timeout_s), since)
+        return pack_of(await self._call("Pack", request, timeout_s=timeout_s), since)
 
     async def fold(
         self,
@@ -447,7 +361,7 @@ class WindowCalls(AsyncClient):
         request = windows_pb.FoldRequest(
             window_id=messages.to_id(window_id), dry_run=dry_run, subject_user_id=subject_user_id
         )
-        response: windows_pb.FoldResponse = await self.call("Fold", request, timeout_s=timeout_s)
+        response: windows_pb.FoldResponse = await self._call("Fold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     async def prepare_fold(
@@ -479,7 +393,7 @@ class WindowCalls(AsyncClient):
             expected_epoch=expected_epoch,
             subject_user_id=subject_user_id,
         )
-        response: windows_pb.PrepareFoldResponse = await self.call("PrepareFold", request, timeout_s=timeout_s)
+        response: windows_pb.PrepareFoldResponse = await self._call("PrepareFold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     async def commit_fold(
@@ -514,7 +428,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CommitFoldResponse = await self.call("CommitFold", request, timeout_s=timeout_s)
+        response: windows_pb.CommitFoldResponse = await self._call("CommitFold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     async def create_checkpoint(
@@ -547,7 +461,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CreateCheckpointResponse = await self.call(
+        response: windows_pb.CreateCheckpointResponse = await self._call(
             "CreateCheckpoint", request, timeout_s=timeout_s
         )
         return Checkpoint.from_proto(response.checkpoint)
@@ -564,7 +478,7 @@ class WindowCalls(AsyncClient):
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.ListCheckpointsResponse = await self.call("ListCheckpoints", request, timeout_s=timeout_s)
+            page: windows_pb.ListCheckpointsResponse = await self._call("ListCheckpoints", request, timeout_s=timeout_s)
             for checkpoint in page.checkpoints:
                 yield Checkpoint.from_proto(checkpoint)
             if not page.next_page_token:
@@ -607,7 +521,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.RollbackResponse = await self.call("Rollback", request, timeout_s=timeout_s)
+        response: windows_pb.RollbackResponse = await self._call("Rollback", request, timeout_s=timeout_s)
         return RolledBack.from_proto(response)
 
     async def report_response(
@@ -651,10 +565,10 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.ReportResponseResponse = await self.call("ReportResponse", request, timeout_s=timeout_s)
+        response: windows_pb.ReportResponseResponse = await self._call("ReportResponse", request, timeout_s=timeout_s)
         return Recovered.from_proto(response) if response.HasField("pack") else None
 
-    async def fork_window(
+    async def fork(
         self,
         window_id: Id,
         task: str,
@@ -678,7 +592,7 @@ class WindowCalls(AsyncClient):
             window_id: From which.
             task: What is to be done, up to 16 KiB; the goal of its window, too.
             inherits: "state": what holds, and what is pinned; "pins"; or "nothing".
-            model: As of `open_window`. Empty: that of the window.
+            model: As of `open`. Empty: that of the window.
             context_tokens: What another model takes. 0: what is known of it.
             system_prompt: None: that of the window.
             tools: None: those of the window.
@@ -706,9 +620,9 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Forked.from_proto(await self.call("ForkWindow", request, timeout_s=timeout_s))
+        return Forked.from_proto(await self._call("ForkWindow", request, timeout_s=timeout_s))
 
-    async def merge_window(
+    async def merge(
         self,
         window_id: Id,
         *,
@@ -744,7 +658,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Merged.from_proto(await self.call("MergeWindow", request, timeout_s=timeout_s))
+        return Merged.from_proto(await self._call("MergeWindow", request, timeout_s=timeout_s))
 
     async def expand(
         self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
@@ -767,9 +681,9 @@ class WindowCalls(AsyncClient):
         request = windows_pb.ExpandRequest(
             window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
         )
-        return Original.from_proto(await self.call("Expand", request, timeout_s=timeout_s))
+        return Original.from_proto(await self._call("Expand", request, timeout_s=timeout_s))
 
-    async def search_window(
+    async def search(
         self,
         window_id: Id,
         query: str,
@@ -780,7 +694,7 @@ class WindowCalls(AsyncClient):
         step_to: int = 0,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[WindowHit]:
+    ) -> builtins.list[WindowHit]:
         """Return the passages of a window's log that a query finds, the best first, with the steps that they are of.
 
         Args:
@@ -806,7 +720,7 @@ class WindowCalls(AsyncClient):
             step_to=step_to,
             subject_user_id=subject_user_id,
         )
-        response: windows_pb.SearchWindowResponse = await self.call("SearchWindow", request, timeout_s=timeout_s)
+        response: windows_pb.SearchWindowResponse = await self._call("SearchWindow", request, timeout_s=timeout_s)
         return [WindowHit.from_proto(hit) for hit in response.hits]
 
     async def explain_pack(
@@ -818,7 +732,7 @@ class WindowCalls(AsyncClient):
             WindowNotFound: there is none.
         """
         request = windows_pb.ExplainPackRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        return ExplainedPack.from_proto(await self.call("ExplainPack", request, timeout_s=timeout_s))
+        return ExplainedPack.from_proto(await self._call("ExplainPack", request, timeout_s=timeout_s))
 
     async def get_lineage(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -832,7 +746,7 @@ class WindowCalls(AsyncClient):
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.GetLineageResponse = await self.call("GetLineage", request, timeout_s=timeout_s)
+            page: windows_pb.GetLineageResponse = await self._call("GetLineage", request, timeout_s=timeout_s)
             for receipt in page.receipts:
                 yield FoldReceipt.from_proto(receipt)
             if not page.next_page_token:
@@ -846,7 +760,7 @@ class WindowCalls(AsyncClient):
         *,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[StateEntry]:
+    ) -> builtins.list[StateEntry]:
         """Return the state of the work, as rules read it from the log and callers said it, in the order of that.
 
         Args:
@@ -867,13 +781,13 @@ class WindowCalls(AsyncClient):
         )
         entries: list[StateEntry] = []
         while True:
-            page: windows_pb.GetStateResponse = await self.call("GetState", request, timeout_s=timeout_s)
+            page: windows_pb.GetStateResponse = await self._call("GetState", request, timeout_s=timeout_s)
             entries += map(StateEntry.from_proto, page.entries)
             if not page.next_page_token:
                 return entries
             request.page_token = page.next_page_token
 
-    async def watch_window(
+    async def watch(
         self,
         window_id: Id,
         *,
@@ -909,7 +823,7 @@ class WindowCalls(AsyncClient):
         while True:
             begun = False
             try:
-                answers = self.stream("WatchWindow", request)
+                answers = self._stream("WatchWindow", request)
                 async with aclosing(answers):
                     async for answer in answers:
                         begun = True
@@ -965,7 +879,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Calibrated.from_proto(await self.call("RecordUsage", request, timeout_s=timeout_s))
+        return Calibrated.from_proto(await self._call("RecordUsage", request, timeout_s=timeout_s))
 
     async def record_outcome(
         self,
@@ -1009,7 +923,7 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Outcome.from_proto(await self.call("RecordOutcome", request, timeout_s=timeout_s))
+        return Outcome.from_proto(await self._call("RecordOutcome", request, timeout_s=timeout_s))
 
     async def estimate_cost(
         self,
@@ -1039,20 +953,18 @@ class WindowCalls(AsyncClient):
             steps=steps,
             step_tokens=step_tokens,
         )
-        return CostEstimate.from_proto(await self.call("EstimateCost", request, timeout_s=timeout_s))
+        return CostEstimate.from_proto(await self._call("EstimateCost", request, timeout_s=timeout_s))
 
-    async def window_stats(
-        self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
-    ) -> WindowStats:
+    async def stats(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> WindowStats:
         """Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost.
 
         Raises:
             WindowNotFound: there is none.
         """
         request = windows_pb.WindowStatsRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        return WindowStats.from_proto(await self.call("WindowStats", request, timeout_s=timeout_s))
+        return WindowStats.from_proto(await self._call("WindowStats", request, timeout_s=timeout_s))
 
-    async def close_window(
+    async def close(
         self,
         window_id: Id,
         *,
@@ -1070,5 +982,5 @@ class WindowCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CloseWindowResponse = await self.call("CloseWindow", request, timeout_s=timeout_s)
+        response: windows_pb.CloseWindowResponse = await self._call("CloseWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)

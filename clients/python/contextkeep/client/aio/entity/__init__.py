@@ -1,34 +1,21 @@
-"""The client of the Entity Service: an RPC is one method, in the module of its noun."""
+"""The client of the Entity Service: an RPC is one method of its noun, in the module of that name."""
 
 from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
-from contextkeep.client.aio.entity.edges import EdgeCalls
-from contextkeep.client.aio.entity.embeddings import EmbeddingCalls
-from contextkeep.client.aio.entity.graphs import GraphCalls
-from contextkeep.client.aio.entity.messages import MessageCalls
-from contextkeep.client.aio.entity.nodes import NodeCalls
-from contextkeep.client.aio.entity.progress import ProgressCalls
-from contextkeep.client.aio.entity.search import SearchCalls
-from contextkeep.client.aio.entity.traversal import TraversalCalls
-from contextkeep.client.aio.observing import ObservingCalls
+from contextkeep.client.aio.client import AsyncClient, NounOf
+from contextkeep.client.aio.entity.changes import Changes
+from contextkeep.client.aio.entity.embeddings import Embeddings
+from contextkeep.client.aio.entity.graph import Graph
+from contextkeep.client.aio.entity.progress import Progress
+from contextkeep.client.aio.observing import Observed
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
-class AsyncEntityClient(
-    MessageCalls,
-    NodeCalls,
-    EdgeCalls,
-    GraphCalls,
-    ProgressCalls,
-    EmbeddingCalls,
-    SearchCalls,
-    TraversalCalls,
-    ObservingCalls,
-):
-    """The entity graph: nodes and typed edges.
+class AsyncEntityClient(AsyncClient):
+    """The entity graph, nodes and typed edges: a noun for each kind of thing, `client.graph.get_node(node_id)`.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
@@ -47,6 +34,12 @@ class AsyncEntityClient(
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
     """
+
+    graph = NounOf(Graph)
+    progress = NounOf(Progress)
+    embeddings = NounOf(Embeddings)
+    changes = NounOf(Changes)
+    operations = NounOf(Observed)
 
     def __init__(
         self,

@@ -14,8 +14,8 @@ from contextkeep.inputs import EdgeInput
 from contextkeep.values import Edge, EdgeBatch
 
 
-class EdgeCalls(NamedNodes):
-    """The RPCs of edges."""
+class Edges(NamedNodes):
+    """Calls of edges."""
 
     async def create_edge(
         self,
@@ -62,7 +62,7 @@ class EdgeCalls(NamedNodes):
         )
         request = graph_pb.CreateEdgeRequest(request_id=messages.new_request_id(request_id))
         messages.fill_edge(request.edge, edge)
-        response: graph_pb.CreateEdgeResponse = await self.call("CreateEdge", request, timeout_s=timeout_s)
+        response: graph_pb.CreateEdgeResponse = await self._call("CreateEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
@@ -72,17 +72,17 @@ class EdgeCalls(NamedNodes):
             EdgeNotFound: there is none, or it is another tenant's.
         """
         request = graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
-        response: graph_pb.GetEdgeResponse = await self.call("GetEdge", request, timeout_s=timeout_s)
+        response: graph_pb.GetEdgeResponse = await self._call("GetEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
-    async def batch_get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
+    async def get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
         """Return up to 1,000 edges in the order of their ids, and the ids that have none.
 
         Raises:
             AnswerTooLarge: they are over 4 MiB together; ask for fewer.
         """
         request = graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
-        response: graph_pb.BatchGetEdgesResponse = await self.call("BatchGetEdges", request, timeout_s=timeout_s)
+        response: graph_pb.BatchGetEdgesResponse = await self._call("BatchGetEdges", request, timeout_s=timeout_s)
         return EdgeBatch(
             edges=[Edge.from_proto(edge) for edge in response.edges], missing_ids=list(response.missing_ids)
         )
@@ -110,7 +110,7 @@ class EdgeCalls(NamedNodes):
             expected_version=expected_version,
             request_id=messages.new_request_id(request_id),
         )
-        response: graph_pb.UpdateEdgeDataResponse = await self.call("UpdateEdgeData", request, timeout_s=timeout_s)
+        response: graph_pb.UpdateEdgeDataResponse = await self._call("UpdateEdgeData", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
     async def delete_edge(
@@ -156,7 +156,7 @@ class EdgeCalls(NamedNodes):
             edge_type=edge_type,
             expected_version=expected_version,
         )
-        response: graph_pb.DeleteEdgeResponse = await self.call("DeleteEdge", request, timeout_s=timeout_s)
+        response: graph_pb.DeleteEdgeResponse = await self._call("DeleteEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
     async def list_edges(
@@ -192,7 +192,7 @@ class EdgeCalls(NamedNodes):
             page_size=page_size,
         )
         while True:
-            page: graph_pb.ListEdgesResponse = await self.call("ListEdges", request, timeout_s=timeout_s)
+            page: graph_pb.ListEdgesResponse = await self._call("ListEdges", request, timeout_s=timeout_s)
             for edge in page.edges:
                 yield Edge.from_proto(edge)
             if not page.next_page_token:

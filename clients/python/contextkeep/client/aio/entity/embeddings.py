@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any, Unpack
 
@@ -9,13 +10,13 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.values import Embedding
+from contextkeep.values import Embedding, SimilarNode
 
 
-class EmbeddingCalls(NamedNodes):
-    """The RPCs of vectors; `search_similar` compares them."""
+class Embeddings(NamedNodes):
+    """Vectors of nodes; `search` compares them."""
 
-    async def upsert_embedding(
+    async def upsert(
         self,
         node_id: Id | None = None,
         vector: Iterable[float] = (),
@@ -52,10 +53,10 @@ class EmbeddingCalls(NamedNodes):
             text_sha256=text_sha256,
             metadata_json=messages.to_object("metadata_json", metadata),
         )
-        response: graph_pb.UpsertEmbeddingResponse = await self.call("UpsertEmbedding", request, timeout_s=timeout_s)
+        response: graph_pb.UpsertEmbeddingResponse = await self._call("UpsertEmbedding", request, timeout_s=timeout_s)
         return Embedding.from_proto(response.embedding)
 
-    async def delete_embedding(
+    async def delete(
         self,
         node_id: Id | None = None,
         name: str = "",
@@ -71,9 +72,9 @@ class EmbeddingCalls(NamedNodes):
                 answer was lost.
         """
         request = graph_pb.DeleteEmbeddingRequest(node_id=await self._node_id(node_id, **named), name=name)
-        await self.call("DeleteEmbedding", request, timeout_s=timeout_s)
+        await self._call("DeleteEmbedding", request, timeout_s=timeout_s)
 
-    async def list_embeddings(
+    async def list(
         self,
         node_id: Id | None = None,
         *,
@@ -98,9 +99,64 @@ class EmbeddingCalls(NamedNodes):
             node_id=await self._node_id(node_id, **named), with_vectors=with_vectors, page_size=page_size
         )
         while True:
-            page: graph_pb.ListEmbeddingsResponse = await self.call("ListEmbeddings", request, timeout_s=timeout_s)
+            page: graph_pb.ListEmbeddingsResponse = await self._call("ListEmbeddings", request, timeout_s=timeout_s)
             for embedding in page.embeddings:
                 yield Embedding.from_proto(embedding)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def search(
+        self,
+        vector: Iterable[float] = (),
+        *,
+        node_id: Id | None = None,
+        external_id: str = "",
+        name: str = "",
+        graph_name: str = "",
+        similarity_min: float | None = None,
+        metadata_contains: Mapping[str, Any] | None = None,
+        node_types: Iterable[str] = (),
+        include_archived: bool = False,
+        limit: int = 0,
+        timeout_s: float | None = None,
+    ) -> builtins.list[SimilarNode]:
+        """Return the nodes whose vectors are most like one, the most similar first. No similar node is missed.
+
+        Args:
+            vector: To compare with; or name a node.
+            node_id: The node whose vector to compare with. It is left out itself.
+            external_id: Your own id of that node instead, looked up in a call of its own.
+            name: Of the vectors. Empty: "default".
+            graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
+                node's graph.
+            similarity_min: The least cosine, -1 to 1. None: any.
+            metadata_contains: Compare only with vectors whose metadata contain this.
+            node_types: Either type name. Empty: all.
+            include_archived: Return archived nodes, too.
+            limit: Nodes to return; 0: 10. At most 1,000.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            EmbeddingNotFound: the node has no vector of the name.
+            InvalidArgument: the vector has another dimension than the stored ones.
+            LimitExceeded: there are more than 100,000 vectors to compare with.
+            AnswerTooLarge: the nodes are over 4 MiB together; ask for fewer.
+        """
+        if external_id:
+            node_id = await self._node_id(node_id, external_id=external_id, graph_name=graph_name)
+            graph_name = ""
+        request = graph_pb.SearchSimilarRequest(
+            vector=messages.vector("vector", vector),
+            node_id=messages.to_id(node_id),
+            graph_name=graph_name,
+            name=name,
+            similarity_min=similarity_min,
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            node_types=messages.texts("node_types", node_types),
+            include_archived=include_archived,
+            limit=limit,
+        )
+        response: graph_pb.SearchSimilarResponse = await self._call("SearchSimilar", request, timeout_s=timeout_s)
+        return [SimilarNode.from_proto(similar) for similar in response.nodes]

@@ -12,12 +12,11 @@ from contextkeep.client._batches import ROWS_MAX, batches
 from contextkeep.client._messages import Id, OnExisting
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Segments, Source
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
 from contextkeep.values import (
-    ChangePage,
     EdgeTypeCount,
     ExportedGraph,
     GraphCount,
@@ -27,10 +26,10 @@ from contextkeep.values import (
 )
 
 
-class GraphCalls(AsyncClient):
-    """The RPCs of whole graphs."""
+class WholeGraphs(Noun):
+    """Calls of whole graphs."""
 
-    async def write_graph(
+    async def write(
         self,
         nodes: Iterable[NodeInput] = (),
         edges: Iterable[EdgeInput] = (),
@@ -66,7 +65,7 @@ class GraphCalls(AsyncClient):
         written_nodes: list[WrittenRow] = []
         written_edges: list[WrittenRow] = []
         for batch in batches(request, ["nodes", "edges"], count_max=ROWS_MAX):
-            response: graph_pb.WriteGraphResponse = await self.call("WriteGraph", batch, timeout_s=timeout_s)
+            response: graph_pb.WriteGraphResponse = await self._call("WriteGraph", batch, timeout_s=timeout_s)
             written_nodes += [WrittenRow.from_proto(row) for row in response.nodes]
             written_edges += [WrittenRow.from_proto(row) for row in response.edges]
         return WrittenGraph(nodes=written_nodes, edges=written_edges)
@@ -82,7 +81,7 @@ class GraphCalls(AsyncClient):
         """
         request = graph_pb.ListGraphsRequest(page_size=page_size)
         while True:
-            page: graph_pb.ListGraphsResponse = await self.call("ListGraphs", request, timeout_s=timeout_s)
+            page: graph_pb.ListGraphsResponse = await self._call("ListGraphs", request, timeout_s=timeout_s)
             for graph in page.graphs:
                 yield GraphCount(graph_name=graph.graph_name, nodes=graph.nodes, edges=graph.edges)
             if not page.next_page_token:
@@ -101,54 +100,17 @@ class GraphCalls(AsyncClient):
         """
         request = graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
         while True:
-            page: graph_pb.ListEdgeTypesResponse = await self.call("ListEdgeTypes", request, timeout_s=timeout_s)
+            page: graph_pb.ListEdgeTypesResponse = await self._call("ListEdgeTypes", request, timeout_s=timeout_s)
             for edge_type in page.edge_types:
                 yield EdgeTypeCount(edge_type=edge_type.edge_type, edges=edge_type.edges)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def start_changes(self, *, timeout_s: float | None = None) -> str:
-        """Keep what changes from now on, and return the place from which `list_changes` tells it.
-
-        Whoever reads all that it wants after this, and then lists from the place, misses nothing. A repeat changes
-        nothing and returns the place that is reached by then. Needs a key with the scope `admin`.
-
-        Args:
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            PermissionDenied: the key lacks the scope; or it is bound, and nothing is kept yet.
-            ChangesHeldUp: a transaction that began before is open for too long; `oldest_transaction_s` in the metadata.
-        """
-        answer: graph_pb.StartChangesResponse = await self.call(
-            "StartChanges", graph_pb.StartChangesRequest(), timeout_s=timeout_s
-        )
-        return answer.place
-
-    async def list_changes(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
-        """Return what changed behind a place: nodes and edges, in an order in which nothing late is missed.
-
-        Keep `next_place` of the answer once its changes are dealt with, and go on from it: at once if the answer
-        `has_more`, else later.
-
-        Args:
-            place: Of `start_changes`, or of an answer before. Empty: no changes, and the place that is reached now.
-            page_size: Changes at most; 0: 100.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            ChangesNotStarted: `start_changes` was not called, or has not answered yet.
-            ChangesExpired: changes behind the place are forgotten. Take a new place, then read everything anew.
-            InvalidPageToken: the place is malformed, or of another tenant.
-        """
-        request = graph_pb.ListChangesRequest(place=place, page_size=page_size)
-        return ChangePage.from_proto(await self.call("ListChanges", request, timeout_s=timeout_s))
-
-    async def import_graph(
+    async def import_lines(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ImportedGraph:
-        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
+        """Write a graph from newline-delimited JSON, as `export` makes it, and return what was written.
 
         What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
         segments of some MiB; one that failed with `Unavailable` is sent again by itself.
@@ -174,21 +136,7 @@ class GraphCalls(AsyncClient):
                     on_progress(sent_bytes, opened.size_bytes)
         return done
 
-    async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
-        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
-
-        async def attempt() -> graph_pb.ImportGraphResponse:
-            outgoing = _import_messages(header, segment)
-            async with aclosing(outgoing):
-                with ClientSpan("ImportGraph", self._metadata) as span:
-                    answer: graph_pb.ImportGraphResponse = await self._connection.upload(
-                        "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
-                    )
-            return answer
-
-        return await self._repeated(self._attempts(None), attempt)
-
-    async def export_graph(
+    async def export(
         self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ExportedGraph:
         """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
@@ -205,7 +153,7 @@ class GraphCalls(AsyncClient):
         """
         done = ExportedGraph()
         async with io.Target(path) as target:
-            pages = self.export_graph_pages(graph_name)
+            pages = self.export_pages(graph_name)
             async with aclosing(pages):
                 async for page in pages:
                     await target.write(page.lines)
@@ -215,7 +163,7 @@ class GraphCalls(AsyncClient):
             await target.commit()
         return done
 
-    async def export_graph_pages(
+    async def export_pages(
         self, graph_name: str = "", *, resume_token: str = ""
     ) -> AsyncGenerator[graph_pb.ExportGraphResponse, None]:
         """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
@@ -244,6 +192,20 @@ class GraphCalls(AsyncClient):
             else:
                 return
             await io.sleep(delay_s)
+
+    async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
+
+        async def attempt() -> graph_pb.ImportGraphResponse:
+            outgoing = _import_messages(header, segment)
+            async with aclosing(outgoing):
+                with ClientSpan("ImportGraph", self._metadata) as span:
+                    answer: graph_pb.ImportGraphResponse = await self._connection.upload(
+                        "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
+            return answer
+
+        return await self._repeated(self._attempts(None), attempt)
 
 
 async def _segments(source: Source) -> AsyncGenerator[list[bytes], None]:

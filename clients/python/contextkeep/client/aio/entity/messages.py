@@ -13,8 +13,8 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import AppendedMessage
 
 
-class MessageCalls(NamedNodes):
-    """What writes a message as `chat_history` reads it without a mapping of one's own: a node below its session's."""
+class Messages(NamedNodes):
+    """What writes a message as `history.stream` reads it without a mapping of one's own: a node below its session's."""
 
     async def append_message(
         self,
@@ -66,5 +66,5 @@ class MessageCalls(NamedNodes):
             created_at=created_at,
             request_id=request_id,
         )
-        response: graph_pb.WriteGraphResponse = await self.call("WriteGraph", request, timeout_s=timeout_s)
+        response: graph_pb.WriteGraphResponse = await self._call("WriteGraph", request, timeout_s=timeout_s)
         return AppendedMessage.from_proto(session_id, response)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 
 
-class NamedNodes(AsyncClient):
+class NamedNodes(Noun):
     """What every call that takes a node shares: it may be named by `external_id` and `graph_name` instead.
 
     That is a look-up before the call, with the client's deadline. Who calls often keeps the id.
@@ -30,5 +30,5 @@ class NamedNodes(AsyncClient):
         if not external_id:
             return known
         request = graph_pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
-        response: graph_pb.GetNodeByExternalIdResponse = await self.call("GetNodeByExternalId", request)
+        response: graph_pb.GetNodeByExternalIdResponse = await self._call("GetNodeByExternalId", request)
         return response.node.id

@@ -1,4 +1,4 @@
-"""Timelines: what a node and those that it Calls say of their progress."""
+"""Timelines: the progress of a node and of those that it Calls."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import AppendedEnvelope, Envelope
 
 
-class ProgressCalls(NamedNodes):
-    """The RPCs of timelines."""
+class Progress(NamedNodes):
+    """Timelines."""
 
-    async def append_progress(
+    async def append(
         self,
         node_id: Id | None = None,
         type: GivenEnvelopeType = "message",
@@ -36,11 +36,11 @@ class ProgressCalls(NamedNodes):
             type: "status", "message", "error", "bot_progress", "value" or "waiting", in any case.
             message: A line for people; up to 64 KiB.
             status: "started", "running", "completed", "failed", "cancelled", or nothing. The node's own status stays:
-                `update_node_status` changes that.
+                `graph.update_node_status` changes that.
             sub_type: "return" marks the result; others are your own.
             value: Any JSON value, up to 1 MiB; None is null.
             error: The same.
-            request_id: As in `create_node`.
+            request_id: As in `graph.create_node`.
             timeout_s: Deadline; None: the client's.
             **named: Its `external_id` instead: `ByExternalId`.
 
@@ -57,10 +57,10 @@ class ProgressCalls(NamedNodes):
             error_json="" if error is NOT_GIVEN else messages.to_json("error_json", error),
             request_id=messages.new_request_id(request_id),
         )
-        response: graph_pb.AppendProgressResponse = await self.call("AppendProgress", request, timeout_s=timeout_s)
+        response: graph_pb.AppendProgressResponse = await self._call("AppendProgress", request, timeout_s=timeout_s)
         return AppendedEnvelope.from_proto(response)
 
-    async def list_progress(
+    async def list(
         self,
         node_id: Id | None = None,
         *,
@@ -94,14 +94,14 @@ class ProgressCalls(NamedNodes):
             page_size=page_size,
         )
         while True:
-            page: graph_pb.ListProgressResponse = await self.call("ListProgress", request, timeout_s=timeout_s)
+            page: graph_pb.ListProgressResponse = await self._call("ListProgress", request, timeout_s=timeout_s)
             for envelope in page.envelopes:
                 yield Envelope.from_proto(envelope)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def clear_progress(
+    async def clear(
         self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
     ) -> int:
         """Remove all envelopes of a node for good, and return how many; those of what it Calls stay.
@@ -110,5 +110,5 @@ class ProgressCalls(NamedNodes):
             NodeNotFound: there is none.
         """
         request = graph_pb.ClearProgressRequest(node_id=await self._node_id(node_id, **named))
-        response: graph_pb.ClearProgressResponse = await self.call("ClearProgress", request, timeout_s=timeout_s)
+        response: graph_pb.ClearProgressResponse = await self._call("ClearProgress", request, timeout_s=timeout_s)
         return response.envelopes_deleted

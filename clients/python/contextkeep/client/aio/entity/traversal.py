@@ -12,8 +12,8 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import Node, TraversedNode
 
 
-class TraversalCalls(NamedNodes):
-    """The RPC that walks the graph."""
+class Traversal(NamedNodes):
+    """Calls that walk the graph."""
 
     async def traverse(
         self,
@@ -133,7 +133,7 @@ class TraversalCalls(NamedNodes):
             node_budget=node_budget,
             columns=columns,
         )
-        pages = self.stream("Traverse", request, timeout_s=timeout_s)
+        pages = self._stream("Traverse", request, timeout_s=timeout_s)
         async with aclosing(pages):
             async for page in pages:
                 yield page

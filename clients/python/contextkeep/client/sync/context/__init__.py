@@ -1,33 +1,39 @@
 # Generated from aio/context/__init__.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""The client of the Context Service: an RPC is one method, in the module of its noun."""
+"""The client of the Context Service: an RPC is one method of its noun, in the module of that name."""
 
 from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
-from contextkeep.client.sync.context.administration import AdministrationCalls
-from contextkeep.client.sync.context.agents import AgentCalls
-from contextkeep.client.sync.context.blobs import BlobCalls
-from contextkeep.client.sync.context.contexts import ContextCalls
-from contextkeep.client.sync.context.definitions import DefinitionCalls
-from contextkeep.client.sync.context.erasures import ErasureCalls
-from contextkeep.client.sync.context.history import HistoryCalls
-from contextkeep.client.sync.context.knowledge_bases import KnowledgeBaseCalls
-from contextkeep.client.sync.context.mappings import MappingCalls
-from contextkeep.client.sync.context.mcp_servers import McpServerCalls
-from contextkeep.client.sync.context.memories import MemoryCalls
-from contextkeep.client.sync.context.operations import OperationCalls
-from contextkeep.client.sync.context.query import QueryCalls
-from contextkeep.client.sync.context.records import RecordCalls
-from contextkeep.client.sync.context.search import SearchCalls
-from contextkeep.client.sync.context.specialists import SpecialistCalls
-from contextkeep.client.sync.context.tasks import TaskCalls
-from contextkeep.client.sync.context.tools import ToolCalls
-from contextkeep.client.sync.context.transfer import TransferCalls
-from contextkeep.client.sync.context.uploads import UploadCalls
-from contextkeep.client.sync.context.wiki import WikiCalls
-from contextkeep.client.sync.context.windows import WindowCalls
-from contextkeep.client.sync.observing import ObservingCalls
+from contextkeep.client.sync.client import Client, NounOf
+from contextkeep.client.sync.context.agent_templates import AgentTemplates
+from contextkeep.client.sync.context.agents import Agents
+from contextkeep.client.sync.context.archives import Archives
+from contextkeep.client.sync.context.artifacts import Artifacts
+from contextkeep.client.sync.context.blobs import Blobs
+from contextkeep.client.sync.context.compiled_pages import CompiledPages
+from contextkeep.client.sync.context.contexts import Contexts
+from contextkeep.client.sync.context.definitions import Definitions
+from contextkeep.client.sync.context.erasures import Erasures
+from contextkeep.client.sync.context.history import History
+from contextkeep.client.sync.context.holds import Holds
+from contextkeep.client.sync.context.jobs import Jobs
+from contextkeep.client.sync.context.keys import Keys
+from contextkeep.client.sync.context.knowledge_bases import KnowledgeBases
+from contextkeep.client.sync.context.mappings import Mappings
+from contextkeep.client.sync.context.mcp_servers import McpServers
+from contextkeep.client.sync.context.memories import Memories
+from contextkeep.client.sync.context.operations import Operations
+from contextkeep.client.sync.context.pages import Pages
+from contextkeep.client.sync.context.profiles import Profiles
+from contextkeep.client.sync.context.query import Query
+from contextkeep.client.sync.context.records import Records
+from contextkeep.client.sync.context.source_tests import SourceTests
+from contextkeep.client.sync.context.specialists import Specialists
+from contextkeep.client.sync.context.tasks import Tasks
+from contextkeep.client.sync.context.tools import Tools
+from contextkeep.client.sync.context.uploads import Uploads
+from contextkeep.client.sync.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
@@ -41,32 +47,8 @@ from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
-class ContextClient(
-    RecordCalls,
-    SearchCalls,
-    BlobCalls,
-    UploadCalls,
-    ContextCalls,
-    TaskCalls,
-    WindowCalls,
-    MemoryCalls,
-    WikiCalls,
-    AgentCalls,
-    KnowledgeBaseCalls,
-    McpServerCalls,
-    SpecialistCalls,
-    DefinitionCalls,
-    QueryCalls,
-    HistoryCalls,
-    MappingCalls,
-    ToolCalls,
-    AdministrationCalls,
-    OperationCalls,
-    TransferCalls,
-    ErasureCalls,
-    ObservingCalls,
-):
-    """Working memory, contexts and chat history.
+class ContextClient(Client):
+    """Working memory, contexts and chat history: a noun for each kind of thing, `client.windows.pack(window_id)`.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
@@ -86,6 +68,35 @@ class ContextClient(
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
     """
+
+    records = NounOf(Records)
+    blobs = NounOf(Blobs)
+    uploads = NounOf(Uploads)
+    contexts = NounOf(Contexts)
+    tasks = NounOf(Tasks)
+    artifacts = NounOf(Artifacts)
+    windows = NounOf(Windows)
+    profiles = NounOf(Profiles)
+    memories = NounOf(Memories)
+    pages = NounOf(Pages)
+    agents = NounOf(Agents)
+    agent_templates = NounOf(AgentTemplates)
+    knowledge_bases = NounOf(KnowledgeBases)
+    mcp_servers = NounOf(McpServers)
+    specialists = NounOf(Specialists)
+    definitions = NounOf(Definitions)
+    compiled_pages = NounOf(CompiledPages)
+    query = NounOf(Query)
+    source_tests = NounOf(SourceTests)
+    history = NounOf(History)
+    mappings = NounOf(Mappings)
+    tools = NounOf(Tools)
+    keys = NounOf(Keys)
+    operations = NounOf(Operations)
+    jobs = NounOf(Jobs)
+    archives = NounOf(Archives)
+    erasures = NounOf(Erasures)
+    holds = NounOf(Holds)
 
     def __init__(
         self,

@@ -14,17 +14,17 @@ from contextkeep.client._messages import BlobName, ByExternalId, Id, RecordField
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
 from contextkeep.client.sync.chunks import chunks_of
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Internal, InvalidArgument
 from contextkeep.memory_types import MemoryType
 from contextkeep.values import BlobEntry, DownloadUrl, Record
 
 
-class BlobCalls(Client):
-    """The RPCs of blobs."""
+class Blobs(Noun):
+    """Blobs: whole or in part, both ways."""
 
-    def upload_blob(
+    def upload(
         self,
         source: io.UploadSource,
         *,
@@ -48,7 +48,7 @@ class BlobCalls(Client):
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. None: the server makes one.
             sha256: In hexadecimal, where you know it: the service then refuses other bytes.
-            request_id: As in `insert_wm_record`.
+            request_id: As in `records.insert`.
             on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
             **fields: What else there is to say: `RecordFields`.
 
@@ -91,7 +91,7 @@ class BlobCalls(Client):
 
         return self._repeated(self._attempts(None, may_repeat=opened.replayable), attempt)
 
-    def get_blob(
+    def get(
         self,
         blob: BlobName,
         *,
@@ -120,9 +120,9 @@ class BlobCalls(Client):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return _opened(request, self.stream("GetBlob", request))
+        return _opened(request, self._stream("GetBlob", request))
 
-    def download_blob(
+    def download(
         self,
         blob: BlobName,
         path: str | os.PathLike[str],
@@ -145,7 +145,7 @@ class BlobCalls(Client):
         Raises:
             BlobCorrupted: the bytes that arrived are not those of the blob.
             OSError: the file cannot be written.
-            ContextKeepError: those of `get_blob`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
         attempts = self._attempts(None)
@@ -169,11 +169,11 @@ class BlobCalls(Client):
         """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
 
         Raises:
-            AnswerTooLarge: it is larger: use `get_blob`.
-            ContextKeepError: those of `get_blob`.
+            AnswerTooLarge: it is larger: use `get`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
-        response: memory_pb.GetContentResponse = self.call("GetContent", request, timeout_s=timeout_s)
+        response: memory_pb.GetContentResponse = self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
 
     def create_download_url(
@@ -193,16 +193,16 @@ class BlobCalls(Client):
             timeout_s: Deadline; None: the client's.
 
         Raises:
-            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get_blob`.
-            ContextKeepError: those of `get_blob`.
+            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get`.
+            ContextKeepError: those of `get`.
         """
         request = memory_pb.CreateDownloadUrlRequest(
             **messages.blob_name(blob), lifetime_s=lifetime_s, include_archived=include_archived
         )
-        response: memory_pb.CreateDownloadUrlResponse = self.call("CreateDownloadUrl", request, timeout_s=timeout_s)
+        response: memory_pb.CreateDownloadUrlResponse = self._call("CreateDownloadUrl", request, timeout_s=timeout_s)
         return DownloadUrl.from_proto(response)
 
-    def delete_blob(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
+    def delete(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
         """Archive the record that a blob belongs to and return its id. Again is harmless.
 
         Raises:
@@ -211,10 +211,10 @@ class BlobCalls(Client):
             RecordHasNoBlob: its content is inline.
         """
         request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
-        response: memory_pb.DeleteBlobResponse = self.call("DeleteBlob", request, timeout_s=timeout_s)
+        response: memory_pb.DeleteBlobResponse = self._call("DeleteBlob", request, timeout_s=timeout_s)
         return response.working_memory_id
 
-    def list_blobs(
+    def list(
         self,
         entity_node_id: Id | None = None,
         *,
@@ -239,7 +239,7 @@ class BlobCalls(Client):
             **named,
         )
         while True:
-            page: memory_pb.ListBlobsResponse = self.call("ListBlobs", request, timeout_s=timeout_s)
+            page: memory_pb.ListBlobsResponse = self._call("ListBlobs", request, timeout_s=timeout_s)
             for blob in page.blobs:
                 yield BlobEntry.from_proto(blob)
             if not page.next_page_token:
@@ -248,7 +248,7 @@ class BlobCalls(Client):
 
 
 class BlobReader:
-    """The bytes of a blob as they arrive; made by `get_blob`.
+    """The bytes of a blob as they arrive; made by `get`.
 
     Iterate it once. At the end the number of bytes is checked, and of a whole blob the sha256: if that raises
     `BlobCorrupted`, what came before is to be thrown away. Close it, or use it in a `with` block, where you may leave

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
 from datetime import datetime
 from typing import Any, Literal, Unpack
 
@@ -14,12 +16,14 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._batches import MESSAGES_MAX, batches
 from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.errors import Unavailable
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
 from contextkeep.values import (
     ChatMessage,
     Context,
+    ContextEvent,
     ContextHistory,
     ContextIndex,
     ContextKey,
@@ -33,15 +37,15 @@ from contextkeep.values import (
 _WAIT_BESIDE_S = 5  # of a call's deadline, beside what it waits
 
 
-class ContextCalls(Client):
-    """The RPCs of contexts.
+class Contexts(Noun):
+    """Contexts.
 
     A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at all is
     `ContextNotFound`. A key without a user names the one that it acts for in `subject_user_id`, for which it needs
     the scope `delegate`; without one it sees what has no owner.
     """
 
-    def send_message(
+    def send(
         self,
         message: MessageInput | str,
         context_id: Id | None = None,
@@ -92,10 +96,10 @@ class ContextCalls(Client):
             request_id=messages.new_request_id(request_id),
             recall=contexts.recall_behind(recall),
         )
-        response: contexts_pb.SendMessageResponse = self.call("SendMessage", request, timeout_s=timeout_s)
+        response: contexts_pb.SendMessageResponse = self._call("SendMessage", request, timeout_s=timeout_s)
         return SentMessage.from_proto(response.message, response)
 
-    def append_messages(
+    def append(
         self,
         said: Iterable[MessageInput | str],
         context_id: Id | None = None,
@@ -105,7 +109,7 @@ class ContextCalls(Client):
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
-    ) -> list[SentMessage]:
+    ) -> builtins.list[SentMessage]:
         """Write messages in their order, and return what became of each.
 
         Up to 500 messages and 4 MiB are one call: all or none. More are several calls, one after the other, each all
@@ -115,13 +119,13 @@ class ContextCalls(Client):
             said: The messages, oldest first; a text is a user's.
             context_id: Where they go; None: a new context.
             context: What to say of a new context.
-            get_or_create: As in `send_message`.
+            get_or_create: As in `send`.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline of one call; None: the client's.
 
         Raises:
-            ContextKeepError: those of `send_message`. Earlier calls have written their messages.
+            ContextKeepError: those of `send`. Earlier calls have written their messages.
         """
         request = contexts_pb.AppendMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -137,7 +141,7 @@ class ContextCalls(Client):
                 batch.context_id = written[0].context_id
                 batch.ClearField("context")
                 batch.ClearField("get_or_create")
-            response: contexts_pb.AppendMessagesResponse = self.call("AppendMessages", batch, timeout_s=timeout_s)
+            response: contexts_pb.AppendMessagesResponse = self._call("AppendMessages", batch, timeout_s=timeout_s)
             written += [SentMessage.from_proto(sent, response) for sent in response.messages]
         return written
 
@@ -192,10 +196,10 @@ class ContextCalls(Client):
             subject_user_id=subject_user_id,
             reference_task_ids=messages.ids("reference_task_ids", reference_task_ids),
         )
-        response: contexts_pb.RecallResponse = self.call("Recall", request, timeout_s=timeout_s)
+        response: contexts_pb.RecallResponse = self._call("Recall", request, timeout_s=timeout_s)
         return Recalled.from_proto(response.recalled)
 
-    def search_context(
+    def search(
         self,
         context_id: Id,
         query: str,
@@ -206,7 +210,7 @@ class ContextCalls(Client):
         with_features: bool = False,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[RecalledItem]:
+    ) -> builtins.list[RecalledItem]:
         """Return the passages of a context that a query finds, the best first: as `recall`, without a budget.
 
         Args:
@@ -231,10 +235,10 @@ class ContextCalls(Client):
             with_features=with_features,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.SearchContextResponse = self.call("SearchContext", request, timeout_s=timeout_s)
+        response: contexts_pb.SearchContextResponse = self._call("SearchContext", request, timeout_s=timeout_s)
         return [RecalledItem.from_proto(hit) for hit in response.hits]
 
-    def get_context(
+    def get(
         self,
         context_id: Id,
         *,
@@ -256,12 +260,12 @@ class ContextCalls(Client):
         request = contexts_pb.GetContextRequest(
             context_id=messages.to_id(context_id), history_length=history_length, subject_user_id=subject_user_id
         )
-        response: contexts_pb.GetContextResponse = self.call("GetContext", request, timeout_s=timeout_s)
+        response: contexts_pb.GetContextResponse = self._call("GetContext", request, timeout_s=timeout_s)
         return ContextHistory(
             Context.from_proto(response.context), [ChatMessage.from_proto(one) for one in response.messages]
         )
 
-    def get_contexts_by_external_id(
+    def get_by_external_id(
         self,
         external_id: ExternalId,
         *,
@@ -281,7 +285,7 @@ class ContextCalls(Client):
             external_id=contexts.external_id(external_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: contexts_pb.GetContextsByExternalIdResponse = self.call(
+            page: contexts_pb.GetContextsByExternalIdResponse = self._call(
                 "GetContextsByExternalId", request, timeout_s=timeout_s
             )
             for context in page.contexts:
@@ -290,7 +294,7 @@ class ContextCalls(Client):
                 return
             request.page_token = page.next_page_token
 
-    def list_contexts(
+    def list(
         self,
         *,
         agent_id: str = "",
@@ -336,14 +340,14 @@ class ContextCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListContextsResponse = self.call("ListContexts", request, timeout_s=timeout_s)
+            page: contexts_pb.ListContextsResponse = self._call("ListContexts", request, timeout_s=timeout_s)
             for context in page.contexts:
                 yield Context.from_proto(context)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def update_context(
+    def update(
         self,
         context_id: Id,
         *,
@@ -357,7 +361,7 @@ class ContextCalls(Client):
         Args:
             context_id: Which.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline; None: the client's.
             **changes: The fields of `ContextChanges` and their new values. None empties a field.
 
@@ -374,10 +378,10 @@ class ContextCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.UpdateContextResponse = self.call("UpdateContext", request, timeout_s=timeout_s)
+        response: contexts_pb.UpdateContextResponse = self._call("UpdateContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
 
-    def close_context(
+    def close(
         self,
         context_id: Id,
         *,
@@ -395,7 +399,7 @@ class ContextCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.CloseContextResponse = self.call("CloseContext", request, timeout_s=timeout_s)
+        response: contexts_pb.CloseContextResponse = self._call("CloseContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
 
     def wait_for_index(
@@ -427,12 +431,12 @@ class ContextCalls(Client):
         request = contexts_pb.WaitForIndexRequest(
             context_id=messages.to_id(context_id), seq=seq, timeout_s=wait_s, subject_user_id=subject_user_id
         )
-        response: contexts_pb.WaitForIndexResponse = self.call(
+        response: contexts_pb.WaitForIndexResponse = self._call(
             "WaitForIndex", request, timeout_s=wait_s + _WAIT_BESIDE_S if timeout_s is None else timeout_s
         )
         return ContextIndex.from_proto(response.index)
 
-    def delete_context(
+    def delete(
         self,
         context_id: Id,
         *,
@@ -462,7 +466,7 @@ class ContextCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.DeleteContextResponse = self.call("DeleteContext", request, timeout_s=timeout_s)
+        response: contexts_pb.DeleteContextResponse = self._call("DeleteContext", request, timeout_s=timeout_s)
         return Erasure.from_proto(response.erasure)
 
     def get_erasure(self, erasure_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Erasure:
@@ -472,7 +476,7 @@ class ContextCalls(Client):
             ErasureNotFound: there is none with this id.
         """
         request = contexts_pb.GetErasureRequest(erasure_id=messages.to_id(erasure_id), subject_user_id=subject_user_id)
-        response: contexts_pb.GetErasureResponse = self.call("GetErasure", request, timeout_s=timeout_s)
+        response: contexts_pb.GetErasureResponse = self._call("GetErasure", request, timeout_s=timeout_s)
         return Erasure.from_proto(response.erasure)
 
     def list_messages(
@@ -509,7 +513,7 @@ class ContextCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListMessagesResponse = self.call("ListMessages", request, timeout_s=timeout_s)
+            page: contexts_pb.ListMessagesResponse = self._call("ListMessages", request, timeout_s=timeout_s)
             for message in page.messages:
                 yield ChatMessage.from_proto(message)
             if not page.next_page_token:
@@ -528,7 +532,7 @@ class ContextCalls(Client):
         request = contexts_pb.GetMessageRequest(
             context_id=messages.to_id(context_id), message_id=message_id, subject_user_id=subject_user_id
         )
-        response: contexts_pb.GetMessageResponse = self.call("GetMessage", request, timeout_s=timeout_s)
+        response: contexts_pb.GetMessageResponse = self._call("GetMessage", request, timeout_s=timeout_s)
         return ChatMessage.from_proto(response.message)
 
     def retract_messages(
@@ -548,7 +552,7 @@ class ContextCalls(Client):
             context_id: Where they are.
             message_ids: 1 to 500.
             subject_user_id: For which user a key without one calls.
-            request_id: As in `send_message`.
+            request_id: As in `send`.
             timeout_s: Deadline; None: the client's.
 
         Raises:
@@ -563,7 +567,7 @@ class ContextCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.RetractMessagesResponse = self.call("RetractMessages", request, timeout_s=timeout_s)
+        response: contexts_pb.RetractMessagesResponse = self._call("RetractMessages", request, timeout_s=timeout_s)
         return response.retracted_count
 
     def sync_history(
@@ -598,7 +602,7 @@ class ContextCalls(Client):
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: it takes no messages.
-            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: as of `chat_history`.
+            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: as of `history.stream`.
         """
         request = contexts_pb.SyncHistoryRequest(
             context_id=messages.to_id(context_id),
@@ -610,10 +614,10 @@ class ContextCalls(Client):
             mapping_name=mapping_name,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.SyncHistoryResponse = self.call("SyncHistory", request, timeout_s=timeout_s)
+        response: contexts_pb.SyncHistoryResponse = self._call("SyncHistory", request, timeout_s=timeout_s)
         return SyncedHistory.from_proto(response)
 
-    def issue_context_key(
+    def issue_key(
         self,
         context_id: Id,
         *,
@@ -644,4 +648,54 @@ class ContextCalls(Client):
             ttl_s=ttl_s,
             subject_user_id=subject_user_id,
         )
-        return ContextKey.from_proto(self.call("IssueContextKey", request, timeout_s=timeout_s))
+        return ContextKey.from_proto(self._call("IssueContextKey", request, timeout_s=timeout_s))
+
+    def watch(
+        self,
+        context_id: Id,
+        *,
+        seq_from: int = 0,
+        change_after: int = 0,
+        until_now: bool = False,
+        subject_user_id: str = "",
+    ) -> Generator[ContextEvent, None, None]:
+        """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
+
+        Messages that are retracted are told, too: whoever keeps a copy removes them from it.
+
+        It goes on from where it was when a replica stops, and ends when the context is closed.
+
+        Args:
+            context_id: Which.
+            seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
+            change_after: What changed behind this number; all but messages has one. 0: all.
+            until_now: End when all is told that is there.
+            subject_user_id: For which user a key without one calls.
+
+        Raises:
+            ContextNotFound: there is none, or none any more.
+            Unauthenticated: the key is revoked, or over.
+            TooManyCalls: there are as many watches as there may be.
+            Unavailable: no replica answers.
+        """
+        request = contexts_pb.WatchContextRequest(
+            until_now=until_now,
+            context_id=messages.to_id(context_id),
+            seq_from=seq_from,
+            change_after=change_after,
+            subject_user_id=subject_user_id,
+        )
+        while True:
+            begun = False
+            try:
+                answers = self._stream("WatchContext", request)
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        request.seq_from, request.change_after = answer.seq_from, answer.change_after
+                        if answer.WhichOneof("event"):
+                            yield ContextEvent.from_proto(answer)
+                return
+            except Unavailable:
+                if not begun:
+                    raise

@@ -9,15 +9,15 @@ from typing import Literal, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id, MessageFormat
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
 
 
-class HistoryCalls(Client):
-    """The RPCs of histories."""
+class History(Noun):
+    """Histories."""
 
-    def chat_history(
+    def stream(
         self,
         node_id: Id | None = None,
         *,
@@ -68,7 +68,7 @@ class HistoryCalls(Client):
 
         return self._repeated(attempts, attempt)
 
-    def get_chat_history(
+    def get(
         self,
         node_id: Id | None = None,
         *,
@@ -80,7 +80,7 @@ class HistoryCalls(Client):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> ChatHistory:
-        """Return the messages of a conversation that fit one answer; `chat_history` has no such limit.
+        """Return the messages of a conversation that fit one answer; `stream` has no such limit.
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
@@ -94,7 +94,7 @@ class HistoryCalls(Client):
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `chat_history`.
+            ContextKeepError: those of `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -105,10 +105,10 @@ class HistoryCalls(Client):
             tokens_max=tokens_max,
             strict=strict,
         )
-        response: history_pb.GetChatHistoryResponse = self.call("GetChatHistory", request, timeout_s=timeout_s)
+        response: history_pb.GetChatHistoryResponse = self._call("GetChatHistory", request, timeout_s=timeout_s)
         return ChatHistory.from_proto(map(ChatMessage.from_proto, response.messages), response)
 
-    def formatted_chat_history(
+    def formatted(
         self,
         node_id: Id | None = None,
         message_format: MessageFormat | Literal[""] = "",
@@ -136,7 +136,7 @@ class HistoryCalls(Client):
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `chat_history`.
+            ContextKeepError: those of `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -148,9 +148,9 @@ class HistoryCalls(Client):
             strict=strict,
             format=messages.choice("message_format", message_format, messages.FORMATS),
         )
-        return FormattedHistory.from_proto(self.call("GetChatHistory", request, timeout_s=timeout_s))
+        return FormattedHistory.from_proto(self._call("GetChatHistory", request, timeout_s=timeout_s))
 
-    def assemble_context(
+    def assemble(
         self,
         node_id: Id | None = None,
         *,
@@ -188,14 +188,14 @@ class HistoryCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: history_pb.AssembleContextResponse = self.call("AssembleContext", request, timeout_s=timeout_s)
+            page: history_pb.AssembleContextResponse = self._call("AssembleContext", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield AssembledNode.from_proto(node)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def fetch_entity_history(
+    def list_events(
         self,
         node_id: Id | None = None,
         *,
@@ -222,7 +222,7 @@ class HistoryCalls(Client):
             node_id=messages.given_node_id(node_id, **named), **named, descending=descending, page_size=page_size
         )
         while True:
-            page: history_pb.FetchEntityHistoryResponse = self.call("FetchEntityHistory", request, timeout_s=timeout_s)
+            page: history_pb.FetchEntityHistoryResponse = self._call("FetchEntityHistory", request, timeout_s=timeout_s)
             for event in page.events:
                 yield HistoryEvent.from_proto(event)
             if not page.next_page_token:

@@ -1,5 +1,5 @@
 # Generated from aio/context/knowledge_bases.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Knowledge bases, and their documents."""
+"""Knowledge bases and their documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.values import Document, KnowledgeBase
@@ -20,10 +20,10 @@ _STATES = {
 }
 
 
-class KnowledgeBaseCalls(Client):
-    """The RPCs of knowledge bases. Who may not see one is told what he is told of one that is not there."""
+class KnowledgeBases(Noun):
+    """Knowledge bases and their documents. One that the caller may not see is reported like one that does not exist."""
 
-    def put_knowledge_base(
+    def put(
         self,
         name: str,
         *,
@@ -65,22 +65,20 @@ class KnowledgeBaseCalls(Client):
         if bedrock_id or bedrock_region:
             said.bedrock.CopyFrom(bases_pb.BedrockKnowledgeBase(knowledge_base_id=bedrock_id, region=bedrock_region))
         request = bases_pb.PutKnowledgeBaseRequest(knowledge_base=said, request_id=messages.new_request_id(request_id))
-        response: bases_pb.PutKnowledgeBaseResponse = self.call("PutKnowledgeBase", request, timeout_s=timeout_s)
+        response: bases_pb.PutKnowledgeBaseResponse = self._call("PutKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)
 
-    def get_knowledge_base(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
+    def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
         """Return a knowledge base, and how many of its documents are in which state.
 
         Raises:
             KnowledgeBaseNotFound: there is none that you may see.
         """
         request = bases_pb.GetKnowledgeBaseRequest(name=name)
-        response: bases_pb.GetKnowledgeBaseResponse = self.call("GetKnowledgeBase", request, timeout_s=timeout_s)
+        response: bases_pb.GetKnowledgeBaseResponse = self._call("GetKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)
 
-    def list_knowledge_bases(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> Generator[KnowledgeBase, None, None]:
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[KnowledgeBase, None, None]:
         """Yield the knowledge bases that you may see, by name, following the pages.
 
         Args:
@@ -89,14 +87,14 @@ class KnowledgeBaseCalls(Client):
         """
         request = bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
         while True:
-            page: bases_pb.ListKnowledgeBasesResponse = self.call("ListKnowledgeBases", request, timeout_s=timeout_s)
+            page: bases_pb.ListKnowledgeBasesResponse = self._call("ListKnowledgeBases", request, timeout_s=timeout_s)
             for base in page.knowledge_bases:
                 yield KnowledgeBase.from_proto(base)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_knowledge_base(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+    def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a knowledge base for good, with its documents; records stay.
 
         Raises:
@@ -104,7 +102,7 @@ class KnowledgeBaseCalls(Client):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = bases_pb.DeleteKnowledgeBaseRequest(name=name, request_id=messages.new_request_id(request_id))
-        self.call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
+        self._call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
 
     def add_document(
         self,
@@ -146,7 +144,7 @@ class KnowledgeBaseCalls(Client):
         request = bases_pb.AddDocumentRequest(
             knowledge_base=knowledge_base, document=said, request_id=messages.new_request_id(request_id)
         )
-        response: bases_pb.AddDocumentResponse = self.call("AddDocument", request, timeout_s=timeout_s)
+        response: bases_pb.AddDocumentResponse = self._call("AddDocument", request, timeout_s=timeout_s)
         return Document.from_proto(response.document)
 
     def list_documents(
@@ -171,7 +169,7 @@ class KnowledgeBaseCalls(Client):
         wanted = [messages.choice("states", one, _STATES) for one in messages.texts("states", states)]
         request = bases_pb.ListDocumentsRequest(knowledge_base=knowledge_base, states=wanted, page_size=page_size)
         while True:
-            page: bases_pb.ListDocumentsResponse = self.call("ListDocuments", request, timeout_s=timeout_s)
+            page: bases_pb.ListDocumentsResponse = self._call("ListDocuments", request, timeout_s=timeout_s)
             for document in page.documents:
                 yield Document.from_proto(document)
             if not page.next_page_token:
@@ -196,4 +194,4 @@ class KnowledgeBaseCalls(Client):
             document_id=messages.to_id(document_id),
             request_id=messages.new_request_id(request_id),
         )
-        self.call("RemoveDocument", request, timeout_s=timeout_s)
+        self._call("RemoveDocument", request, timeout_s=timeout_s)

@@ -8,16 +8,16 @@ from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.inputs import SampleNode
 from contextkeep.values import ChatMapping, NodeTrial
 
 
-class MappingCalls(Client):
-    """The RPCs of mappings."""
+class Mappings(Noun):
+    """Mappings."""
 
-    def register_mapping(
+    def register(
         self,
         mapping_name: str,
         rules: Mapping[str, Any],
@@ -50,22 +50,20 @@ class MappingCalls(Client):
             rules_version=rules_version,
             replace=replace,
         )
-        response: history_pb.RegisterMappingResponse = self.call("RegisterMapping", request, timeout_s=timeout_s)
+        response: history_pb.RegisterMappingResponse = self._call("RegisterMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
-    def get_mapping(
-        self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None
-    ) -> ChatMapping:
-        """Return the mapping that `chat_history` would use.
+    def get(self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None) -> ChatMapping:
+        """Return the mapping that `history.stream` would use.
 
         Raises:
             MappingNotFound: there is none: `apps` in the metadata names where the name is.
         """
         request = history_pb.GetMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
-        response: history_pb.GetMappingResponse = self.call("GetMapping", request, timeout_s=timeout_s)
+        response: history_pb.GetMappingResponse = self._call("GetMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
-    def list_mappings(
+    def list(
         self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[ChatMapping, None, None]:
         """Yield the mappings that the caller sees, by app and name, then the built-in ones, following the pages.
@@ -77,14 +75,14 @@ class MappingCalls(Client):
         """
         request = history_pb.ListMappingsRequest(app_id=app_id, page_size=page_size)
         while True:
-            page: history_pb.ListMappingsResponse = self.call("ListMappings", request, timeout_s=timeout_s)
+            page: history_pb.ListMappingsResponse = self._call("ListMappings", request, timeout_s=timeout_s)
             for mapping in page.mappings:
                 yield ChatMapping.from_proto(mapping)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def test_mapping(
+    def test(
         self,
         rules: Mapping[str, Any],
         *,
@@ -98,7 +96,7 @@ class MappingCalls(Client):
         """Try rules out that are not registered, and yield what they do on each node, following the pages.
 
         Args:
-            rules: As of `register_mapping`.
+            rules: As of `register`.
             node_id: Try them on what they reach from this node.
             nodes: Or on these, up to 1,000, which need not exist.
             root: What rules see as `root`, beside `nodes`.
@@ -119,16 +117,14 @@ class MappingCalls(Client):
             **named,
         )
         while True:
-            page: history_pb.TestMappingResponse = self.call("TestMapping", request, timeout_s=timeout_s)
+            page: history_pb.TestMappingResponse = self._call("TestMapping", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield NodeTrial.from_proto(node)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_mapping(
-        self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None
-    ) -> ChatMapping:
+    def delete(self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None) -> ChatMapping:
         """Remove a mapping from the app that it was registered in, and return it as it was.
 
         Raises:
@@ -136,5 +132,5 @@ class MappingCalls(Client):
             MappingBuiltIn: it cannot be removed.
         """
         request = history_pb.DeleteMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
-        response: history_pb.DeleteMappingResponse = self.call("DeleteMapping", request, timeout_s=timeout_s)
+        response: history_pb.DeleteMappingResponse = self._call("DeleteMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)

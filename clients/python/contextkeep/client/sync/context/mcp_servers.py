@@ -1,5 +1,5 @@
 # Generated from aio/context/mcp_servers.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""MCP servers of others, and which of their tools context query may ask."""
+"""MCP servers of others, and which of their tools context query may call."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Generator
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.values import McpServer, McpTool
 
 
-class McpServerCalls(Client):
-    """The RPCs of MCP servers. All of them need the scope admin; a bound key cannot write."""
+class McpServers(Noun):
+    """MCP servers. All calls need the scope admin; a bound key cannot write."""
 
-    def put_mcp_server(
+    def put(
         self,
         server_id: str,
         url: str,
@@ -51,12 +51,10 @@ class McpServerCalls(Client):
             clear_secret=clear_secret,
             request_id=messages.new_request_id(request_id),
         )
-        response: pb.PutMcpServerResponse = self.call("PutMcpServer", request, timeout_s=timeout_s)
+        response: pb.PutMcpServerResponse = self._call("PutMcpServer", request, timeout_s=timeout_s)
         return McpServer.from_proto(response.server)
 
-    def list_mcp_servers(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> Generator[McpServer, None, None]:
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[McpServer, None, None]:
         """Yield the servers by id, following the pages.
 
         Args:
@@ -65,16 +63,14 @@ class McpServerCalls(Client):
         """
         request = pb.ListMcpServersRequest(page_size=page_size)
         while True:
-            page: pb.ListMcpServersResponse = self.call("ListMcpServers", request, timeout_s=timeout_s)
+            page: pb.ListMcpServersResponse = self._call("ListMcpServers", request, timeout_s=timeout_s)
             for server in page.servers:
                 yield McpServer.from_proto(server)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_mcp_server(
-        self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    def delete(self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a server, its secret, and what is known of its tools.
 
         Raises:
@@ -82,9 +78,9 @@ class McpServerCalls(Client):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = pb.DeleteMcpServerRequest(server_id=server_id, request_id=messages.new_request_id(request_id))
-        self.call("DeleteMcpServer", request, timeout_s=timeout_s)
+        self._call("DeleteMcpServer", request, timeout_s=timeout_s)
 
-    def discover_mcp_tools(self, server_id: str, *, timeout_s: float | None = None) -> tuple[McpTool, ...]:
+    def discover_tools(self, server_id: str, *, timeout_s: float | None = None) -> tuple[McpTool, ...]:
         """Have a server asked for its tools, and return all that are known of it. None is approved by that.
 
         Raises:
@@ -93,10 +89,10 @@ class McpServerCalls(Client):
             PermissionDenied: the key lacks the scope admin, or is bound.
         """
         request = pb.DiscoverMcpToolsRequest(server_id=server_id)
-        response: pb.DiscoverMcpToolsResponse = self.call("DiscoverMcpTools", request, timeout_s=timeout_s)
+        response: pb.DiscoverMcpToolsResponse = self._call("DiscoverMcpTools", request, timeout_s=timeout_s)
         return tuple(map(McpTool.from_proto, response.tools))
 
-    def list_mcp_tools(
+    def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[McpTool, None, None]:
         """Yield tools by server and name, as they were discovered, following the pages.
@@ -108,14 +104,14 @@ class McpServerCalls(Client):
         """
         request = pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
         while True:
-            page: pb.ListMcpToolsResponse = self.call("ListMcpTools", request, timeout_s=timeout_s)
+            page: pb.ListMcpToolsResponse = self._call("ListMcpTools", request, timeout_s=timeout_s)
             for tool in page.tools:
                 yield McpTool.from_proto(tool)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def approve_mcp_tool(
+    def approve_tool(
         self,
         server_id: str,
         tool_name: str,
@@ -155,10 +151,10 @@ class McpServerCalls(Client):
             definition_sha256=definition_sha256,
             request_id=messages.new_request_id(request_id),
         )
-        response: pb.ApproveMcpToolResponse = self.call("ApproveMcpTool", request, timeout_s=timeout_s)
+        response: pb.ApproveMcpToolResponse = self._call("ApproveMcpTool", request, timeout_s=timeout_s)
         return McpTool.from_proto(response.tool)
 
-    def unapprove_mcp_tool(
+    def unapprove_tool(
         self, server_id: str, tool_name: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> McpTool:
         """Take the approval of a tool away, and all that was said with it.
@@ -170,5 +166,5 @@ class McpServerCalls(Client):
         request = pb.UnapproveMcpToolRequest(
             server_id=server_id, tool_name=tool_name, request_id=messages.new_request_id(request_id)
         )
-        response: pb.UnapproveMcpToolResponse = self.call("UnapproveMcpTool", request, timeout_s=timeout_s)
+        response: pb.UnapproveMcpToolResponse = self._call("UnapproveMcpTool", request, timeout_s=timeout_s)
         return McpTool.from_proto(response.tool)

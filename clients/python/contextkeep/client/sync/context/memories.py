@@ -1,8 +1,9 @@
 # Generated from aio/context/memories.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Memories: what is kept about a user, across contexts."""
+"""Memories about a user, across contexts."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Generator, Iterable, Sequence
 from datetime import datetime
 
@@ -10,19 +11,19 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import MEMORY_KINDS, Id, MemoryKind
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values import Consolidation, Experience, Memory, MemorySource, RecalledMemory, Reflection
 
 
-class MemoryCalls(Client):
-    """The RPCs of memories.
+class Memories(Noun):
+    """Memories.
 
     They are always a user's: a key without a user names him in `subject_user_id`, for which it needs the scope
     `delegate`; else it is `SubjectRequired`. Another's memory, and one that is not there at all, is `MemoryNotFound`.
     """
 
-    def retain_memory(
+    def retain(
         self,
         text: str,
         *,
@@ -75,10 +76,10 @@ class MemoryCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.RetainMemoryResponse = self.call("RetainMemory", request, timeout_s=timeout_s)
+        response: knowledge_pb.RetainMemoryResponse = self._call("RetainMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(response.memory)
 
-    def recall_memories(
+    def recall(
         self,
         query: str,
         *,
@@ -90,7 +91,7 @@ class MemoryCalls(Client):
         happened_to: datetime | None = None,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[RecalledMemory]:
+    ) -> builtins.list[RecalledMemory]:
         """Return the memories that matter to a question, the best first.
 
         Args:
@@ -114,10 +115,10 @@ class MemoryCalls(Client):
             filter=_filter(kinds, key, holding_only, happened_from, happened_to),
             subject_user_id=subject_user_id,
         )
-        response: knowledge_pb.RecallMemoriesResponse = self.call("RecallMemories", request, timeout_s=timeout_s)
+        response: knowledge_pb.RecallMemoriesResponse = self._call("RecallMemories", request, timeout_s=timeout_s)
         return list(map(RecalledMemory.from_proto, response.memories))
 
-    def reflect_memories(
+    def reflect(
         self,
         query: str,
         *,
@@ -151,9 +152,9 @@ class MemoryCalls(Client):
             filter=_filter(kinds, key, False, happened_from, happened_to),
             subject_user_id=subject_user_id,
         )
-        return Reflection.from_proto(self.call("ReflectMemories", request, timeout_s=timeout_s))
+        return Reflection.from_proto(self._call("ReflectMemories", request, timeout_s=timeout_s))
 
-    def list_memories(
+    def list(
         self,
         *,
         kinds: Sequence[MemoryKind] = (),
@@ -183,14 +184,14 @@ class MemoryCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListMemoriesResponse = self.call("ListMemories", request, timeout_s=timeout_s)
+            page: knowledge_pb.ListMemoriesResponse = self._call("ListMemories", request, timeout_s=timeout_s)
             for memory in page.memories:
                 yield Memory.from_proto(memory)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def update_memory(
+    def update(
         self,
         memory_id: Id,
         *,
@@ -252,10 +253,10 @@ class MemoryCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.UpdateMemoryResponse = self.call("UpdateMemory", request, timeout_s=timeout_s)
+        response: knowledge_pb.UpdateMemoryResponse = self._call("UpdateMemory", request, timeout_s=timeout_s)
         return Memory.from_proto(response.memory)
 
-    def forget_memory(
+    def forget(
         self,
         memory_id: Id,
         *,
@@ -279,9 +280,9 @@ class MemoryCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        self.call("ForgetMemory", request, timeout_s=timeout_s)
+        self._call("ForgetMemory", request, timeout_s=timeout_s)
 
-    def consolidate_memories(
+    def consolidate(
         self,
         *,
         plan: str = "",
@@ -310,7 +311,7 @@ class MemoryCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id) if plan else "",
         )
-        return Consolidation.from_proto(self.call("ConsolidateMemories", request, timeout_s=timeout_s))
+        return Consolidation.from_proto(self._call("ConsolidateMemories", request, timeout_s=timeout_s))
 
 
 def _filter(

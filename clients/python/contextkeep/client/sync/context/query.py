@@ -17,23 +17,21 @@ from contextkeep.client._messages import (
     QueryScope,
 )
 from contextkeep.client._query_messages import QueryOptions, question_request
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.values import (
-    ComparedTests,
     ContextProvider,
     ProviderSetting,
     QueriedContext,
     QueryEvent,
     QueryPolicy,
-    SourceTest,
 )
 
 
-class QueryCalls(Client):
-    """The RPCs of context query."""
+class Query(Noun):
+    """Context query."""
 
-    def query_context(
+    def ask(
         self,
         query: str,
         *,
@@ -105,19 +103,19 @@ class QueryCalls(Client):
             agent_id=agent_id,
             subject_user_id=subject_user_id,
         )
-        return QueriedContext.from_proto(self.call("QueryContext", request, timeout_s=timeout_s))
+        return QueriedContext.from_proto(self._call("QueryContext", request, timeout_s=timeout_s))
 
-    def stream_query_context(
+    def stream(
         self, query: str, *, timeout_s: float | None = None, **asked: Unpack[QueryOptions]
     ) -> Generator[QueryEvent, None, None]:
-        """Ask as `query_context`, and yield what each source answered when it has; last comes what that returns.
+        """Ask as `ask`, and yield what each source answered when it has; last comes what that returns.
 
         Leave it early, and the sources that have not answered are cancelled.
 
         Args:
             query: Not blank, up to 8,000 characters.
             timeout_s: Deadline of the whole, before which the answer comes with what there is; None: the client's.
-            **asked: As of `query_context`.
+            **asked: As of `ask`.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
@@ -127,12 +125,12 @@ class QueryCalls(Client):
             PermissionDenied: the user is another one's.
         """
         within_s = self._options.timeout_s if timeout_s is None else timeout_s
-        answers = self.stream("StreamQueryContext", question_request(query, **asked), timeout_s=within_s)
+        answers = self._stream("StreamQueryContext", question_request(query, **asked), timeout_s=within_s)
         with closing(answers):
             for answer in answers:
                 yield QueryEvent.from_proto(answer)
 
-    def list_context_providers(self, *, agent_id: str = "", timeout_s: float | None = None) -> list[ContextProvider]:
+    def list_providers(self, *, agent_id: str = "", timeout_s: float | None = None) -> list[ContextProvider]:
         """Return the sources that can be asked, by id.
 
         Args:
@@ -143,122 +141,12 @@ class QueryCalls(Client):
             AgentNotFound: there is no such agent that you may name.
         """
         request = query_pb.ListContextProvidersRequest(agent_id=agent_id)
-        response: query_pb.ListContextProvidersResponse = self.call(
+        response: query_pb.ListContextProvidersResponse = self._call(
             "ListContextProviders", request, timeout_s=timeout_s
         )
         return [ContextProvider.from_proto(one) for one in response.providers]
 
-    def run_source_test(
-        self,
-        query: str,
-        *,
-        label: str = "",
-        mode: QueryMode = "results",
-        scope: QueryScope = "auto",
-        depth: QueryDepth = "quick",
-        limit: int = 20,
-        provider_ids: Sequence[str] | None = None,
-        families: Sequence[str] | None = None,
-        node_ids: Sequence[Id] | None = None,
-        memory_mode: MemoryQueryMode | None = None,
-        context_ids: Sequence[Id] = (),
-        agent_id: str = "",
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> SourceTest:
-        """Ask a question as `query_context` does, keep all that comes back, and return it; needs the scope admin.
-
-        Args:
-            query: As of `query_context`, as all below.
-            label: What the test is called.
-            mode: "results" or "answer".
-            scope: "auto", "personal" or "team".
-            depth: "quick" or "deep".
-            limit: Hits, 1 to 50.
-            provider_ids: Whom to ask.
-            families: Of each, all providers.
-            node_ids: Whose files are searched.
-            memory_mode: "recall" or "reflect".
-            context_ids: Which contexts are searched.
-            agent_id: For which agent.
-            subject_user_id: For which user; the key needs the scope delegate, too.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            AgentNotFound: there is no such agent.
-            ProviderNotAllowed: the agent may not ask what is named.
-            PermissionDenied: the key lacks the scope, or is bound.
-        """
-        question = question_request(
-            query,
-            mode=mode,
-            scope=scope,
-            depth=depth,
-            limit=limit,
-            provider_ids=provider_ids,
-            families=families,
-            node_ids=node_ids,
-            memory_mode=memory_mode,
-            context_ids=context_ids,
-            explain=True,
-            agent_id=agent_id,
-            subject_user_id=subject_user_id,
-        )
-        request = query_pb.RunSourceTestRequest(question=question, label=label)
-        response: query_pb.RunSourceTestResponse = self.call("RunSourceTest", request, timeout_s=timeout_s)
-        return SourceTest.from_proto(response.test)
-
-    def replay_source_test(self, test_id: Id, *, label: str = "", timeout_s: float | None = None) -> SourceTest:
-        """Ask the question of a test again, keep all that comes back, and return it.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        request = query_pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
-        response: query_pb.RunSourceTestResponse = self.call("RunSourceTest", request, timeout_s=timeout_s)
-        return SourceTest.from_proto(response.test)
-
-    def list_source_tests(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> Generator[SourceTest, None, None]:
-        """Yield the tests that are kept without their answers, the newest first, following the pages."""
-        request = query_pb.ListSourceTestsRequest(page_size=page_size)
-        while True:
-            page: query_pb.ListSourceTestsResponse = self.call("ListSourceTests", request, timeout_s=timeout_s)
-            for test in page.tests:
-                yield SourceTest.from_proto(test)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def get_source_test(self, test_id: Id, *, timeout_s: float | None = None) -> SourceTest:
-        """Return a test with its answer.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        request = query_pb.GetSourceTestRequest(test_id=str(test_id))
-        response: query_pb.GetSourceTestResponse = self.call("GetSourceTest", request, timeout_s=timeout_s)
-        return SourceTest.from_proto(response.test)
-
-    def compare_source_tests(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
-        """Return what two tests differ in.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        request = query_pb.CompareSourceTestsRequest(test_id=str(test_id), other_test_id=str(other_test_id))
-        return ComparedTests.from_proto(self.call("CompareSourceTests", request, timeout_s=timeout_s))
-
-    def delete_source_test(self, test_id: Id, *, timeout_s: float | None = None) -> None:
-        """Remove a test.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        self.call("DeleteSourceTest", query_pb.DeleteSourceTestRequest(test_id=str(test_id)), timeout_s=timeout_s)
-
-    def get_query_policy(
+    def get_policy(
         self, *, agent_id: str = "", subject_user_id: str = "", timeout_s: float | None = None
     ) -> QueryPolicy:
         """Return what would hold for a question now: who may be asked, who is by default, and where files are searched.
@@ -273,9 +161,9 @@ class QueryCalls(Client):
             PermissionDenied: the user is another one's.
         """
         request = query_pb.GetQueryPolicyRequest(subject_user_id=subject_user_id, agent_id=agent_id)
-        return QueryPolicy.from_proto(self.call("GetQueryPolicy", request, timeout_s=timeout_s))
+        return QueryPolicy.from_proto(self._call("GetQueryPolicy", request, timeout_s=timeout_s))
 
-    def update_provider_setting(
+    def update_provider(
         self,
         provider_id: str,
         *,
@@ -324,7 +212,7 @@ class QueryCalls(Client):
             reset=messages.texts("reset", reset),
             request_id=messages.new_request_id(request_id),
         )
-        response: query_pb.UpdateProviderSettingResponse = self.call(
+        response: query_pb.UpdateProviderSettingResponse = self._call(
             "UpdateProviderSetting", request, timeout_s=timeout_s
         )
         return ProviderSetting.from_proto(response.setting)

@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id, RecordChanges, RecordFields
-from contextkeep.client.sync.client import Client
+from contextkeep.client._messages import ByExternalId, Id, RecordChanges, RecordFields, SearchMode
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.values import ManifestEntity, Record, RecordAction
+from contextkeep.values import ManifestEntity, QueryAnswer, Record, RecordAction, SearchHit
 
 
-class RecordCalls(Client):
-    """The RPCs of records."""
+class Records(Noun):
+    """Records: one by one, of an entity, by words and vectors, and by questions."""
 
-    def insert_wm_record(
+    def insert(
         self,
         memory_type: str,
         name: str,
@@ -58,12 +58,10 @@ class RecordCalls(Client):
             **messages.with_app(self._options.app_id, fields),
         )
         request = memory_pb.InsertWMRecordRequest(record=record, request_id=messages.new_request_id(request_id))
-        response: memory_pb.InsertWMRecordResponse = self.call("InsertWMRecord", request, timeout_s=timeout_s)
+        response: memory_pb.InsertWMRecordResponse = self._call("InsertWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    def fetch_wm_record(
-        self, working_memory_id: Id, *, include_archived: bool = False, timeout_s: float | None = None
-    ) -> Record:
+    def get(self, working_memory_id: Id, *, include_archived: bool = False, timeout_s: float | None = None) -> Record:
         """Return one record with its inline content.
 
         Raises:
@@ -73,10 +71,10 @@ class RecordCalls(Client):
         request = memory_pb.FetchWMRecordRequest(
             working_memory_id=messages.to_id(working_memory_id), include_archived=include_archived
         )
-        response: memory_pb.FetchWMRecordResponse = self.call("FetchWMRecord", request, timeout_s=timeout_s)
+        response: memory_pb.FetchWMRecordResponse = self._call("FetchWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    def update_wm_record(
+    def update(
         self,
         working_memory_id: Id,
         *,
@@ -90,7 +88,7 @@ class RecordCalls(Client):
         Args:
             working_memory_id: Which.
             expected_version: Change only this version.
-            request_id: As in `insert_wm_record`.
+            request_id: As in `insert`.
             timeout_s: Deadline; None: the client's.
             **changes: The fields of `RecordChanges` and their new values. None empties a field.
 
@@ -106,10 +104,10 @@ class RecordCalls(Client):
             expected_version=expected_version,
             request_id=messages.new_request_id(request_id),
         )
-        response: memory_pb.UpdateWMRecordResponse = self.call("UpdateWMRecord", request, timeout_s=timeout_s)
+        response: memory_pb.UpdateWMRecordResponse = self._call("UpdateWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    def fetch_wm_records_by_entity(
+    def list_by_entity(
         self,
         entity_node_id: Id | None = None,
         *,
@@ -158,7 +156,7 @@ class RecordCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: memory_pb.FetchWMRecordsByEntityResponse = self.call(
+            page: memory_pb.FetchWMRecordsByEntityResponse = self._call(
                 "FetchWMRecordsByEntity", request, timeout_s=timeout_s
             )
             for record in page.records:
@@ -167,7 +165,7 @@ class RecordCalls(Client):
                 return
             request.page_token = page.next_page_token
 
-    def fetch_wm_manifest(
+    def manifest(
         self,
         root_node_id: Id | None = None,
         *,
@@ -194,7 +192,7 @@ class RecordCalls(Client):
                 `external_id`.
             depth_max: 1 to 100; 0: 3.
             edge_types: Followed downwards. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP.
-            memory_types: One of these; this and the others as in `fetch_wm_records_by_entity`.
+            memory_types: One of these; this and the others as in `list_by_entity`.
             subtypes: One of these.
             semantic_purposes: One of these.
             names: One of these, exactly.
@@ -229,19 +227,17 @@ class RecordCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: memory_pb.FetchWMManifestResponse = self.call("FetchWMManifest", request, timeout_s=timeout_s)
+            page: memory_pb.FetchWMManifestResponse = self._call("FetchWMManifest", request, timeout_s=timeout_s)
             for entity in page.entities:
                 yield ManifestEntity.from_proto(entity)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_wm_record(
-        self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None
-    ) -> Record | None:
+    def delete(self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None) -> Record | None:
         """Archive a record and return it, or remove it for good. Again is harmless.
 
-        An archived record is hidden until `restore_wm_record` brings it back or its retention ends.
+        An archived record is hidden until `restore` brings it back or its retention ends.
 
         Args:
             working_memory_id: Which.
@@ -252,20 +248,20 @@ class RecordCalls(Client):
             RecordNotFound: there never was one, or it is gone and `purge` is not set.
         """
         request = memory_pb.DeleteWMRecordRequest(working_memory_id=messages.to_id(working_memory_id), purge=purge)
-        response: memory_pb.DeleteWMRecordResponse = self.call("DeleteWMRecord", request, timeout_s=timeout_s)
+        response: memory_pb.DeleteWMRecordResponse = self._call("DeleteWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record) if response.HasField("record") else None
 
-    def restore_wm_record(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
+    def restore(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
         """Bring an archived or expired record back and return it. Again is harmless.
 
         Raises:
             RecordNotFound: there never was one, or it was purged.
         """
         request = memory_pb.RestoreWMRecordRequest(working_memory_id=messages.to_id(working_memory_id))
-        response: memory_pb.RestoreWMRecordResponse = self.call("RestoreWMRecord", request, timeout_s=timeout_s)
+        response: memory_pb.RestoreWMRecordResponse = self._call("RestoreWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    def list_wm_record_actions(
+    def list_actions(
         self, working_memory_id: Id, *, page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[RecordAction, None, None]:
         """Yield what happened to a record, oldest first, following the pages. The log outlives a purge.
@@ -282,9 +278,112 @@ class RecordCalls(Client):
             working_memory_id=messages.to_id(working_memory_id), page_size=page_size
         )
         while True:
-            page: memory_pb.ListWMRecordActionsResponse = self.call("ListWMRecordActions", request, timeout_s=timeout_s)
+            page: memory_pb.ListWMRecordActionsResponse = self._call(
+                "ListWMRecordActions", request, timeout_s=timeout_s
+            )
             for action in page.actions:
                 yield RecordAction.from_proto(action)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        embedding: Sequence[float] | None = None,
+        embedding_model: str = "",
+        mode: SearchMode = "",
+        entity_node_ids: Iterable[Id] = (),
+        memory_types: Iterable[str] = (),
+        graph_name: str = "",
+        agent_bundle_id: str = "",
+        app_id: str = "",
+        where: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        limit: int = 0,
+        with_content: bool = False,
+        timeout_s: float | None = None,
+    ) -> list[SearchHit]:
+        """Find records of all entities by their words, by a vector, or by both; the best first.
+
+        Args:
+            text: Words in name, description, inline content and files that are text, all of which a record must have;
+                "or", quotes and minus as in a web search. Names are also found by the beginnings of their words.
+            embedding: 1,536 values, of the same model as the records'. With a `mode` that needs one, None is that of
+                the text, where the service has an embedder.
+            embedding_model: Compare only with embeddings of this model. Empty: with all.
+            mode: "text", "vector" or "fused". Empty: by what is given.
+            entity_node_ids: Records of one of these.
+            memory_types: One of these.
+            graph_name: Empty: all; so are the next two. Unlike in other methods, the client's `app_id` filters nothing.
+            agent_bundle_id: Of this bundle.
+            app_id: Of this app.
+            where: A condition tree, as of `query`.
+            include_archived: Archived and expired records too.
+            limit: Records; 0: 10, at most 100.
+            with_content: Return inline contents too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: the vector has another dimension, or the condition is none.
+            SliceTooLarge: there are more than 50,000 vectors to compare with; add a filter.
+        """
+        request = memory_pb.SearchWMRecordsRequest(
+            text=text,
+            embedding=None if embedding is None else memory_pb.Embedding(values=embedding, model=embedding_model),
+            mode=messages.choice("mode", mode, messages.SEARCH_MODES),
+            entity_node_ids=messages.ids("entity_node_ids", entity_node_ids),
+            memory_types=messages.texts("memory_types", memory_types),
+            graph_name=graph_name,
+            agent_bundle_id=agent_bundle_id,
+            app_id=app_id,
+            where_json=messages.to_object("where_json", where),
+            include_archived=include_archived,
+            limit=limit,
+            with_content=with_content,
+        )
+        response: memory_pb.SearchWMRecordsResponse = self._call("SearchWMRecords", request, timeout_s=timeout_s)
+        return [SearchHit.from_proto(hit) for hit in response.hits]
+
+    def query(
+        self,
+        select: Iterable[str],
+        *,
+        where: Mapping[str, Any] | None = None,
+        group_by: Iterable[str] = (),
+        order_by: Iterable[str] = (),
+        limit: int = 0,
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> QueryAnswer:
+        """Answer a question about the records of all entities.
+
+        Args:
+            select: Columns: fields of `Record`, `metadata` and paths into it ("metadata.a.b"), `count(*)`, and `count`,
+                `sum`, `avg`, `min` and `max` of one of those: "max(created_at)".
+            where: A condition tree, such as `{"memory_type": "file", "metadata.score": {"$gte": 0.5}}`. Operators: `$eq
+                $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not`.
+            group_by: Fields and paths; every other column is an aggregate or one of them.
+            order_by: Columns; one that begins with "-" has the largest first. Empty: newest first.
+            limit: Rows; 0: 100, at most 1,000.
+            include_archived: Archived and expired records too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: there is no such column or operator; the field violation names the place.
+            AnswerTooLarge: the rows are over 3 MiB.
+        """
+        request = memory_pb.QueryWMRecordsRequest(
+            select=messages.texts("select", select),
+            where_json=messages.to_object("where_json", where),
+            group_by=messages.texts("group_by", group_by),
+            order_by=[
+                memory_pb.QueryOrder(column=key.removeprefix("-"), descending=key.startswith("-"))
+                for key in messages.texts("order_by", order_by)
+            ],
+            limit=limit,
+            include_archived=include_archived,
+        )
+        response: memory_pb.QueryWMRecordsResponse = self._call("QueryWMRecords", request, timeout_s=timeout_s)
+        return QueryAnswer.from_proto(response)

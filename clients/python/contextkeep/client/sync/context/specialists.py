@@ -7,15 +7,15 @@ from collections.abc import Generator, Sequence
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import specialists_pb2 as pb
 from contextkeep.values import Specialist
 
 
-class SpecialistCalls(Client):
-    """The RPCs of specialists. All of them need the scope admin; a bound key cannot write."""
+class Specialists(Noun):
+    """Specialists. All calls need the scope admin; a bound key cannot write."""
 
-    def put_specialist(
+    def put(
         self,
         specialist_id: str,
         *,
@@ -53,12 +53,10 @@ class SpecialistCalls(Client):
             is_default=is_default,
         )
         request = pb.PutSpecialistRequest(specialist=said, request_id=messages.new_request_id(request_id))
-        response: pb.PutSpecialistResponse = self.call("PutSpecialist", request, timeout_s=timeout_s)
+        response: pb.PutSpecialistResponse = self._call("PutSpecialist", request, timeout_s=timeout_s)
         return Specialist.from_proto(response.specialist)
 
-    def list_specialists(
-        self, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> Generator[Specialist, None, None]:
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Specialist, None, None]:
         """Yield the specialists by id, following the pages.
 
         Args:
@@ -67,16 +65,14 @@ class SpecialistCalls(Client):
         """
         request = pb.ListSpecialistsRequest(page_size=page_size)
         while True:
-            page: pb.ListSpecialistsResponse = self.call("ListSpecialists", request, timeout_s=timeout_s)
+            page: pb.ListSpecialistsResponse = self._call("ListSpecialists", request, timeout_s=timeout_s)
             for specialist in page.specialists:
                 yield Specialist.from_proto(specialist)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_specialist(
-        self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> None:
+    def delete(self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
         """Remove a specialist; what is in its folder stays.
 
         Raises:
@@ -86,4 +82,4 @@ class SpecialistCalls(Client):
         request = pb.DeleteSpecialistRequest(
             specialist_id=specialist_id, request_id=messages.new_request_id(request_id)
         )
-        self.call("DeleteSpecialist", request, timeout_s=timeout_s)
+        self._call("DeleteSpecialist", request, timeout_s=timeout_s)

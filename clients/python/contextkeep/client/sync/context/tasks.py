@@ -1,11 +1,9 @@
 # Generated from aio/context/tasks.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Tasks of contexts, and what they make."""
+"""Tasks of contexts."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -13,21 +11,20 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
-from contextkeep.errors import Unavailable
-from contextkeep.inputs import ArtifactInput, MessageInput, PartInput
-from contextkeep.values import Artifact, ChatMessage, ContextEvent, Task, TaskHistory, TaskState
+from contextkeep.inputs import MessageInput
+from contextkeep.values import Artifact, ChatMessage, Task, TaskHistory, TaskState
 
 
-class TaskCalls(Client):
-    """The RPCs of tasks and their artifacts.
+class Tasks(Noun):
+    """Tasks and their artifacts.
 
     A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
     is that of the task.
     """
 
-    def create_task(
+    def create(
         self,
         context_id: Id,
         *,
@@ -67,10 +64,10 @@ class TaskCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.CreateTaskResponse = self.call("CreateTask", request, timeout_s=timeout_s)
+        response: contexts_pb.CreateTaskResponse = self._call("CreateTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
 
-    def update_task(
+    def update(
         self,
         task_id: Id,
         *,
@@ -114,10 +111,10 @@ class TaskCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.UpdateTaskResponse = self.call("UpdateTask", request, timeout_s=timeout_s)
+        response: contexts_pb.UpdateTaskResponse = self._call("UpdateTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
 
-    def get_task(
+    def get(
         self,
         task_id: Id,
         *,
@@ -144,14 +141,14 @@ class TaskCalls(Client):
             history_length=history_length,
             subject_user_id=subject_user_id,
         )
-        response: contexts_pb.GetTaskResponse = self.call("GetTask", request, timeout_s=timeout_s)
+        response: contexts_pb.GetTaskResponse = self._call("GetTask", request, timeout_s=timeout_s)
         return TaskHistory(
             Task.from_proto(response.task),
             [ChatMessage.from_proto(one) for one in response.history],
             [Artifact.from_proto(one) for one in response.artifacts],
         )
 
-    def list_tasks(
+    def list(
         self,
         context_id: Id,
         *,
@@ -181,14 +178,14 @@ class TaskCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: contexts_pb.ListTasksResponse = self.call("ListTasks", request, timeout_s=timeout_s)
+            page: contexts_pb.ListTasksResponse = self._call("ListTasks", request, timeout_s=timeout_s)
             for task in page.tasks:
                 yield Task.from_proto(task)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def cancel_task(
+    def cancel(
         self,
         task_id: Id,
         *,
@@ -197,7 +194,7 @@ class TaskCalls(Client):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Task:
-        """End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `get_task`.
+        """End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `get`.
 
         Raises:
             TaskNotFound: the context has none.
@@ -210,143 +207,5 @@ class TaskCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: contexts_pb.CancelTaskResponse = self.call("CancelTask", request, timeout_s=timeout_s)
+        response: contexts_pb.CancelTaskResponse = self._call("CancelTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
-
-    def put_artifact(
-        self,
-        task_id: Id,
-        artifact: ArtifactInput | PartInput | str,
-        *,
-        append: bool = False,
-        last_chunk: bool = False,
-        context_id: Id | None = None,
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Artifact:
-        """Write the next version of an artifact, or a chunk of the newest one, and return it without its parts.
-
-        When this returns, its texts are found by the next call, and those of the version before no more.
-
-        Args:
-            task_id: What makes it.
-            artifact: An `ArtifactInput`; or a part, or a text, which is an artifact of its own.
-            append: The parts go behind those of the newest version.
-            last_chunk: Nothing more comes to this version.
-            context_id: None: that of the task.
-            subject_user_id: For which user a key without one calls.
-            request_id: A UUID. The same one again writes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            TaskNotFound: the context has none.
-            TaskEnded: it makes nothing any more.
-            ArtifactNotFound: a chunk is of none.
-            ArtifactComplete: a chunk comes behind the last one.
-            RecordNotFound: a part names a record that the caller cannot read.
-            LimitExceeded: it, or what there is of it together, is too large.
-        """
-        request = contexts_pb.PutArtifactRequest(
-            context_id=messages.to_id(context_id),
-            task_id=messages.to_id(task_id),
-            artifact=contexts.artifact_input(artifact),
-            append=append,
-            last_chunk=last_chunk,
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: contexts_pb.PutArtifactResponse = self.call("PutArtifact", request, timeout_s=timeout_s)
-        return replace(Artifact.from_proto(response.artifact), redacted_parts=tuple(response.redacted_parts))
-
-    def get_artifact(
-        self,
-        task_id: Id,
-        artifact_id: str,
-        *,
-        version: int = 0,
-        context_id: Id | None = None,
-        subject_user_id: str = "",
-        timeout_s: float | None = None,
-    ) -> Artifact:
-        """Return a version of an artifact with its parts; 0 is the newest.
-
-        Raises:
-            TaskNotFound: the context has none.
-            ArtifactNotFound: the task has none, or not this version.
-        """
-        request = contexts_pb.GetArtifactRequest(
-            context_id=messages.to_id(context_id),
-            task_id=messages.to_id(task_id),
-            artifact_id=artifact_id,
-            version=version,
-            subject_user_id=subject_user_id,
-        )
-        response: contexts_pb.GetArtifactResponse = self.call("GetArtifact", request, timeout_s=timeout_s)
-        return Artifact.from_proto(response.artifact)
-
-    def get_artifact_at(
-        self, context_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
-    ) -> Artifact:
-        """Return what a recalled item is quoted from, as a prompt names it ("a3.0"): that version, with its parts.
-
-        Raises:
-            ContextNotFound: there is no such context.
-            ArtifactNotFound: it has none there.
-            InvalidArgument: the ref is none of an artifact.
-        """
-        request = contexts_pb.GetArtifactRequest(
-            context_id=messages.to_id(context_id), ref=ref, subject_user_id=subject_user_id
-        )
-        response: contexts_pb.GetArtifactResponse = self.call("GetArtifact", request, timeout_s=timeout_s)
-        return Artifact.from_proto(response.artifact)
-
-    def watch_context(
-        self,
-        context_id: Id,
-        *,
-        seq_from: int = 0,
-        change_after: int = 0,
-        until_now: bool = False,
-        subject_user_id: str = "",
-    ) -> Generator[ContextEvent, None, None]:
-        """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
-
-        Messages that are retracted are told, too: whoever keeps a copy removes them from it.
-
-        It goes on from where it was when a replica stops, and ends when the context is closed.
-
-        Args:
-            context_id: Which.
-            seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
-            change_after: What changed behind this number; all but messages has one. 0: all.
-            until_now: End when all is told that is there.
-            subject_user_id: For which user a key without one calls.
-
-        Raises:
-            ContextNotFound: there is none, or none any more.
-            Unauthenticated: the key is revoked, or over.
-            TooManyCalls: there are as many watches as there may be.
-            Unavailable: no replica answers.
-        """
-        request = contexts_pb.WatchContextRequest(
-            until_now=until_now,
-            context_id=messages.to_id(context_id),
-            seq_from=seq_from,
-            change_after=change_after,
-            subject_user_id=subject_user_id,
-        )
-        while True:
-            begun = False
-            try:
-                answers = self.stream("WatchContext", request)
-                with closing(answers):
-                    for answer in answers:
-                        begun = True
-                        request.seq_from, request.change_after = answer.seq_from, answer.change_after
-                        if answer.WhichOneof("event"):
-                            yield ContextEvent.from_proto(answer)
-                return
-            except Unavailable:
-                if not begun:
-                    raise

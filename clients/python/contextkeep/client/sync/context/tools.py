@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Generator, Mapping
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import tools_pb2
 from contextkeep.values import Resource, Tool
 
 
-class ToolCalls(Client):
-    """The RPCs of tools."""
+class Tools(Noun):
+    """Tools for models, and records as resources."""
 
-    def list_tools(self, *, read_only: bool = False, timeout_s: float | None = None) -> list[Tool]:
+    def list(self, *, read_only: bool = False, timeout_s: float | None = None) -> builtins.list[Tool]:
         """Return the tools that the caller's key may call: what a model can be offered.
 
         Args:
@@ -25,7 +26,7 @@ class ToolCalls(Client):
             timeout_s: Deadline; None: the client's.
         """
         request = tools_pb2.ListToolsRequest(read_only=read_only)
-        response: tools_pb2.ListToolsResponse = self.call("ListTools", request, timeout_s=timeout_s)
+        response: tools_pb2.ListToolsResponse = self._call("ListTools", request, timeout_s=timeout_s)
         return [Tool.from_proto(tool) for tool in response.tools]
 
     def list_resources(
@@ -50,14 +51,14 @@ class ToolCalls(Client):
             **named,
         )
         while True:
-            page: tools_pb2.ListResourcesResponse = self.call("ListResources", request, timeout_s=timeout_s)
+            page: tools_pb2.ListResourcesResponse = self._call("ListResources", request, timeout_s=timeout_s)
             for resource in page.resources:
                 yield Resource.from_proto(resource)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def execute_tool(
+    def execute(
         self,
         tool_name: str,
         arguments: Mapping[str, Any] | None = None,
@@ -71,7 +72,7 @@ class ToolCalls(Client):
         """Call a tool and return its result, a JSON object.
 
         Args:
-            tool_name: As `list_tools` has it.
+            tool_name: As `list` has it.
             arguments: What its schema says.
             entity_node_id: What it works on if the arguments name no entity.
             read_only: Refuse a tool that writes. Only such a call is tried again when the service does not answer.
@@ -92,7 +93,7 @@ class ToolCalls(Client):
             subject_user_id=subject_user_id,
             **named,
         )
-        response: tools_pb2.ExecuteToolResponse = self.call(
+        response: tools_pb2.ExecuteToolResponse = self._call(
             "ExecuteTool", request, timeout_s=timeout_s, may_repeat=read_only
         )
         return json.loads(response.result_json)

@@ -22,7 +22,7 @@ from contextkeep.client._transfer import (
     Tally,
 )
 from contextkeep.client.sync.chunks import chunks_of
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Cancelled, DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists
 from contextkeep.memory_types import MemoryType
@@ -32,10 +32,10 @@ from contextkeep.values import Record, Upload
 _T = TypeVar("_T")
 
 
-class UploadCalls(Client):
-    """The RPCs of resumable uploads."""
+class Uploads(Noun):
+    """Resumable uploads."""
 
-    def upload_resumable(
+    def upload(
         self,
         source: io.UploadSource,
         *,
@@ -50,10 +50,10 @@ class UploadCalls(Client):
         patience_s: float = PATIENCE_S,
         **fields: Unpack[RecordFields],
     ) -> Record:
-        """Store a file as `upload_blob` does, but in parts that each survive on their own, and return its record.
+        """Store a file as `blobs.upload` does, but in parts that each survive on their own, and return its record.
 
         A broken connection or a restart of the service costs one part, not the whole. Keep the id that `on_started`
-        gets: should this process end, `resume_upload` goes on in another.
+        gets: should this process end, `resume` goes on in another.
 
         Args:
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
@@ -70,8 +70,8 @@ class UploadCalls(Client):
 
         Raises:
             InvalidArgument: the source has no name and none is given.
-            Unavailable: the service was away for too long. `resume_upload` goes on.
-            BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish_upload`.
+            Unavailable: the service was away for too long. `resume` goes on.
+            BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish`.
             OSError: the source cannot be read.
         """
         opened = io.source_of(source)
@@ -81,7 +81,7 @@ class UploadCalls(Client):
         start_id = messages.new_request_id(request_id)
         upload = self._patiently(
             patience_s,
-            lambda: self.start_upload(
+            lambda: self.start(
                 name,
                 memory_type=memory_type,
                 size_bytes=opened.size_bytes,
@@ -95,7 +95,7 @@ class UploadCalls(Client):
             on_started(upload.id)
         return self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
-    def resume_upload(
+    def resume(
         self,
         upload_id: Id,
         source: io.UploadSource,
@@ -111,7 +111,7 @@ class UploadCalls(Client):
 
         Args:
             upload_id: Which.
-            source: The same bytes again: as for `upload_resumable`.
+            source: The same bytes again: as for `upload`.
             on_progress: Called with the bytes that are durable and, where known, all bytes.
             part_bytes: The size of a part; one is held in memory.
             patience_s: How long to go on trying while nothing gets through.
@@ -119,13 +119,13 @@ class UploadCalls(Client):
         Raises:
             UploadNotFound: it was given up, after a day without a new part.
             ChecksumMismatch, SizeMismatch: the source is not the one that the upload was begun with.
-            ContextKeepError: those of `upload_resumable`.
+            ContextKeepError: those of `upload`.
         """
         opened = io.source_of(source)
-        upload = self._patiently(patience_s, lambda: self.get_upload(upload_id))
+        upload = self._patiently(patience_s, lambda: self.get(upload_id))
         return self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
-    def start_upload(
+    def start(
         self,
         name: str,
         *,
@@ -137,7 +137,7 @@ class UploadCalls(Client):
         timeout_s: float | None = None,
         **fields: Unpack[RecordFields],
     ) -> Upload:
-        """Begin an upload that survives broken connections and restarts. `resume_upload` does the rest of it.
+        """Begin an upload that survives broken connections and restarts. `resume` does the rest of it.
 
         Args:
             name: A label.
@@ -164,13 +164,13 @@ class UploadCalls(Client):
             sha256=sha256,
             request_id=messages.new_request_id(request_id),
         )
-        response: memory_pb.StartUploadResponse = self.call("StartUpload", request, timeout_s=timeout_s)
+        response: memory_pb.StartUploadResponse = self._call("StartUpload", request, timeout_s=timeout_s)
         return Upload.from_proto(response.upload)
 
-    def append_upload(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
-        """Add one part to a resumable upload and return how far it is. `resume_upload` does this for a whole file.
+    def append(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
+        """Add one part to a resumable upload and return how far it is. `resume` does this for a whole file.
 
-        It is sent once: behind an error, `get_upload` tells whether it arrived.
+        It is sent once: behind an error, `get` tells whether it arrived.
 
         Args:
             upload_id: Which.
@@ -191,17 +191,17 @@ class UploadCalls(Client):
             )
         return Upload.from_proto(answer.upload)
 
-    def get_upload(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
+    def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
         """Return how far a resumable upload is; of one that was finished within the last day, its record.
 
         Raises:
             UploadNotFound: there is none: it never was, it was given up, or it was finished longer ago.
         """
         request = memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
-        response: memory_pb.GetUploadResponse = self.call("GetUpload", request, timeout_s=timeout_s)
+        response: memory_pb.GetUploadResponse = self._call("GetUpload", request, timeout_s=timeout_s)
         return Upload.from_proto(response.upload)
 
-    def finish_upload(
+    def finish(
         self,
         upload_id: Id,
         *,
@@ -226,7 +226,7 @@ class UploadCalls(Client):
         request = memory_pb.FinishUploadRequest(
             upload_id=messages.to_id(upload_id), size_bytes=size_bytes, sha256=sha256
         )
-        response: memory_pb.FinishUploadResponse = self.call("FinishUpload", request, timeout_s=timeout_s)
+        response: memory_pb.FinishUploadResponse = self._call("FinishUpload", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
     def _sent(
@@ -249,7 +249,7 @@ class UploadCalls(Client):
             self._append(upload.id, parts.offset_bytes, part, tally, patience_s)
         return self._patiently(
             patience_s,
-            lambda: self.finish_upload(upload.id, size_bytes=tally.size_bytes, sha256=tally.sha256),
+            lambda: self.finish(upload.id, size_bytes=tally.size_bytes, sha256=tally.sha256),
         )
 
     def _append(self, upload_id: str, offset_bytes: int, part: list[bytes], tally: Tally, patience_s: float) -> None:
@@ -260,10 +260,10 @@ class UploadCalls(Client):
         def attempt() -> None:
             nonlocal attempts
             attempts += 1
-            if attempts > 1 and (self.get_upload(upload_id)).offset_bytes == end_bytes:
+            if attempts > 1 and (self.get(upload_id)).offset_bytes == end_bytes:
                 return  # it had arrived, and only the answer was lost
             try:
-                self.append_upload(upload_id, offset_bytes, part)
+                self.append(upload_id, offset_bytes, part)
             except UploadPartExists as error:
                 # The attempt before was still on its way when we asked.
                 if attempts == 1 or error.metadata.get("offset_bytes") != str(end_bytes):

@@ -1,8 +1,9 @@
 # Generated from aio/context/windows.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Windows on contexts: what one model shall see of one, within its budget."""
+"""Windows on contexts: the part of one that a model sees, within its budget."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,19 +13,17 @@ from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ForkInheritance, Id, MessageFormat
 from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json, window_config
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import RecallFilter, StateEntryInput
 from contextkeep.values import (
     Calibrated,
     Checkpoint,
-    CompressionProfile,
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
     Forked,
-    Learning,
     Merged,
     Original,
     Outcome,
@@ -44,10 +43,10 @@ from contextkeep.values.windows import pack_of
 _ENTRIES_AT_ONCE = 1_000  # of a page
 
 
-class WindowCalls(Client):
-    """The RPCs of windows. One that is of another's context, or not there at all, is `WindowNotFound`."""
+class Windows(Noun):
+    """Windows on contexts. One that is of another's context, or not there at all, is `WindowNotFound`."""
 
-    def open_window(
+    def open(
         self,
         context_id: Id,
         model: str,
@@ -107,105 +106,20 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.OpenWindowResponse = self.call("OpenWindow", request, timeout_s=timeout_s)
+        response: windows_pb.OpenWindowResponse = self._call("OpenWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
 
-    def put_profile(
-        self, name: str, text: str, *, request_id: Id | None = None, timeout_s: float | None = None
-    ) -> CompressionProfile:
-        """Register a profile of compression, and return it without its text.
-
-        The same content again is the same version. The name stands for what was put last.
-
-        Args:
-            name: A small letter, and small letters, digits, `_` and `-`; none of a profile that comes with the service.
-            text: YAML, or JSON, up to 256 KiB: docs/windows.md says of what form.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            InvalidArgument: the name is no name, or the text no profile: it says where.
-            LimitExceeded: it is too large, or there are too many.
-        """
-        request = windows_pb.PutProfileRequest(name=name, text=text, request_id=messages.new_request_id(request_id))
-        response: windows_pb.PutProfileResponse = self.call("PutProfile", request, timeout_s=timeout_s)
-        return CompressionProfile.from_proto(response.profile)
-
-    def list_profiles(
-        self,
-        name: str = "",
-        *,
-        with_text: bool = False,
-        with_evidence: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-    ) -> Generator[CompressionProfile, None, None]:
-        """Yield the profiles of compression by name, each as it was put last, following the pages.
-
-        Args:
-            name: Of this one all versions, the newest first, those that were learned, too. Empty: all.
-            with_text: With what they say.
-            with_evidence: With the counts of which those follow that were learned. Needs `admin`.
-            page_size: Profiles of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = windows_pb.ListProfilesRequest(
-            name=name, with_text=with_text, with_evidence=with_evidence, page_size=page_size
-        )
-        while True:
-            page: windows_pb.ListProfilesResponse = self.call("ListProfiles", request, timeout_s=timeout_s)
-            for profile in page.profiles:
-                yield CompressionProfile.from_proto(profile)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def set_learning(
-        self,
-        profile: str,
-        app_id: str = "",
-        *,
-        is_frozen: bool | None = None,
-        undo: bool = False,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Learning:
-        """Freeze what windows teach of a profile, let them go on, or undo it, and return what is known then.
-
-        Needs `admin`. Windows that are open keep the version that they have.
-
-        Args:
-            profile: "general", "coding", "research", "operations", or one that was put: "mine", or "mine@3".
-            app_id: Of whose windows. Empty: of those of no app.
-            is_frozen: Nothing more is counted and learned. None: as it is.
-            undo: Undo what was learned, and forget what was counted.
-            request_id: A UUID. The same one again changes nothing. None: a new one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            InvalidArgument: there is no such profile.
-        """
-        request = windows_pb.SetLearningRequest(
-            profile=profile,
-            app_id=app_id,
-            is_frozen=is_frozen,
-            undo=undo,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: windows_pb.SetLearningResponse = self.call("SetLearning", request, timeout_s=timeout_s)
-        return Learning.from_proto(response)
-
-    def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
+    def get(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
         """Return a window, with what was forked from it.
 
         Raises:
             WindowNotFound: there is none.
         """
         request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        response: windows_pb.GetWindowResponse = self.call("GetWindow", request, timeout_s=timeout_s)
+        response: windows_pb.GetWindowResponse = self._call("GetWindow", request, timeout_s=timeout_s)
         return replace(Window.from_proto(response.window), forks=tuple(map(WindowFork.from_proto, response.forks)))
 
-    def list_windows(
+    def list(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Window, None, None]:
         """Yield the windows of a context, the newest first, without prompts and tools, following the pages.
@@ -223,14 +137,14 @@ class WindowCalls(Client):
             context_id=messages.to_id(context_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.ListWindowsResponse = self.call("ListWindows", request, timeout_s=timeout_s)
+            page: windows_pb.ListWindowsResponse = self._call("ListWindows", request, timeout_s=timeout_s)
             for window in page.windows:
                 yield Window.from_proto(window)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def update_window(
+    def update(
         self,
         window_id: Id,
         *,
@@ -252,10 +166,10 @@ class WindowCalls(Client):
 
         Args:
             window_id: Which.
-            system_prompt: See `open_window`. None: as it is; empty: none.
+            system_prompt: See `open`. None: as it is; empty: none.
             tools: Likewise.
             goal: Likewise.
-            token_budget: See `open_window`. None: as it is; 0: 0.8.
+            token_budget: See `open`. None: as it is; 0: 0.8.
             output_reservation: Likewise; 0: 4,096.
             config: What of it is other now; what is None in it stays as it is.
             subject_user_id: For which user a key without one calls.
@@ -280,7 +194,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.UpdateWindowResponse = self.call("UpdateWindow", request, timeout_s=timeout_s)
+        response: windows_pb.UpdateWindowResponse = self._call("UpdateWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
 
     def pin(
@@ -321,7 +235,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.PinResponse = self.call("Pin", request, timeout_s=timeout_s)
+        response: windows_pb.PinResponse = self._call("Pin", request, timeout_s=timeout_s)
         return response.pin_id
 
     def unpin(
@@ -346,7 +260,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        self.call("Unpin", request, timeout_s=timeout_s)
+        self._call("Unpin", request, timeout_s=timeout_s)
 
     def patch_state(
         self,
@@ -385,7 +299,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.PatchStateResponse = self.call("PatchState", request, timeout_s=timeout_s)
+        response: windows_pb.PatchStateResponse = self._call("PatchState", request, timeout_s=timeout_s)
         return response.changed_count
 
     def pack(
@@ -422,7 +336,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             **prefix_of(since),
         )
-        return pack_of(self.call("Pack", request, timeout_s=timeout_s), since)
+        return pack_of(self._call("Pack", request, timeout_s=timeout_s), since)
 
     def fold(
         self,
@@ -448,7 +362,7 @@ class WindowCalls(Client):
         request = windows_pb.FoldRequest(
             window_id=messages.to_id(window_id), dry_run=dry_run, subject_user_id=subject_user_id
         )
-        response: windows_pb.FoldResponse = self.call("Fold", request, timeout_s=timeout_s)
+        response: windows_pb.FoldResponse = self._call("Fold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     def prepare_fold(
@@ -480,7 +394,7 @@ class WindowCalls(Client):
             expected_epoch=expected_epoch,
             subject_user_id=subject_user_id,
         )
-        response: windows_pb.PrepareFoldResponse = self.call("PrepareFold", request, timeout_s=timeout_s)
+        response: windows_pb.PrepareFoldResponse = self._call("PrepareFold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     def commit_fold(
@@ -515,7 +429,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CommitFoldResponse = self.call("CommitFold", request, timeout_s=timeout_s)
+        response: windows_pb.CommitFoldResponse = self._call("CommitFold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(response.receipt)
 
     def create_checkpoint(
@@ -548,7 +462,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CreateCheckpointResponse = self.call("CreateCheckpoint", request, timeout_s=timeout_s)
+        response: windows_pb.CreateCheckpointResponse = self._call("CreateCheckpoint", request, timeout_s=timeout_s)
         return Checkpoint.from_proto(response.checkpoint)
 
     def list_checkpoints(
@@ -563,7 +477,7 @@ class WindowCalls(Client):
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.ListCheckpointsResponse = self.call("ListCheckpoints", request, timeout_s=timeout_s)
+            page: windows_pb.ListCheckpointsResponse = self._call("ListCheckpoints", request, timeout_s=timeout_s)
             for checkpoint in page.checkpoints:
                 yield Checkpoint.from_proto(checkpoint)
             if not page.next_page_token:
@@ -606,7 +520,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.RollbackResponse = self.call("Rollback", request, timeout_s=timeout_s)
+        response: windows_pb.RollbackResponse = self._call("Rollback", request, timeout_s=timeout_s)
         return RolledBack.from_proto(response)
 
     def report_response(
@@ -650,10 +564,10 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.ReportResponseResponse = self.call("ReportResponse", request, timeout_s=timeout_s)
+        response: windows_pb.ReportResponseResponse = self._call("ReportResponse", request, timeout_s=timeout_s)
         return Recovered.from_proto(response) if response.HasField("pack") else None
 
-    def fork_window(
+    def fork(
         self,
         window_id: Id,
         task: str,
@@ -677,7 +591,7 @@ class WindowCalls(Client):
             window_id: From which.
             task: What is to be done, up to 16 KiB; the goal of its window, too.
             inherits: "state": what holds, and what is pinned; "pins"; or "nothing".
-            model: As of `open_window`. Empty: that of the window.
+            model: As of `open`. Empty: that of the window.
             context_tokens: What another model takes. 0: what is known of it.
             system_prompt: None: that of the window.
             tools: None: those of the window.
@@ -705,9 +619,9 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Forked.from_proto(self.call("ForkWindow", request, timeout_s=timeout_s))
+        return Forked.from_proto(self._call("ForkWindow", request, timeout_s=timeout_s))
 
-    def merge_window(
+    def merge(
         self,
         window_id: Id,
         *,
@@ -743,7 +657,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Merged.from_proto(self.call("MergeWindow", request, timeout_s=timeout_s))
+        return Merged.from_proto(self._call("MergeWindow", request, timeout_s=timeout_s))
 
     def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
         """Return the original of a ref that a pack, a receipt or a recall printed.
@@ -764,9 +678,9 @@ class WindowCalls(Client):
         request = windows_pb.ExpandRequest(
             window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
         )
-        return Original.from_proto(self.call("Expand", request, timeout_s=timeout_s))
+        return Original.from_proto(self._call("Expand", request, timeout_s=timeout_s))
 
-    def search_window(
+    def search(
         self,
         window_id: Id,
         query: str,
@@ -777,7 +691,7 @@ class WindowCalls(Client):
         step_to: int = 0,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[WindowHit]:
+    ) -> builtins.list[WindowHit]:
         """Return the passages of a window's log that a query finds, the best first, with the steps that they are of.
 
         Args:
@@ -803,7 +717,7 @@ class WindowCalls(Client):
             step_to=step_to,
             subject_user_id=subject_user_id,
         )
-        response: windows_pb.SearchWindowResponse = self.call("SearchWindow", request, timeout_s=timeout_s)
+        response: windows_pb.SearchWindowResponse = self._call("SearchWindow", request, timeout_s=timeout_s)
         return [WindowHit.from_proto(hit) for hit in response.hits]
 
     def explain_pack(
@@ -815,7 +729,7 @@ class WindowCalls(Client):
             WindowNotFound: there is none.
         """
         request = windows_pb.ExplainPackRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        return ExplainedPack.from_proto(self.call("ExplainPack", request, timeout_s=timeout_s))
+        return ExplainedPack.from_proto(self._call("ExplainPack", request, timeout_s=timeout_s))
 
     def get_lineage(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -829,7 +743,7 @@ class WindowCalls(Client):
             window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
         )
         while True:
-            page: windows_pb.GetLineageResponse = self.call("GetLineage", request, timeout_s=timeout_s)
+            page: windows_pb.GetLineageResponse = self._call("GetLineage", request, timeout_s=timeout_s)
             for receipt in page.receipts:
                 yield FoldReceipt.from_proto(receipt)
             if not page.next_page_token:
@@ -843,7 +757,7 @@ class WindowCalls(Client):
         *,
         subject_user_id: str = "",
         timeout_s: float | None = None,
-    ) -> list[StateEntry]:
+    ) -> builtins.list[StateEntry]:
         """Return the state of the work, as rules read it from the log and callers said it, in the order of that.
 
         Args:
@@ -864,13 +778,13 @@ class WindowCalls(Client):
         )
         entries: list[StateEntry] = []
         while True:
-            page: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
+            page: windows_pb.GetStateResponse = self._call("GetState", request, timeout_s=timeout_s)
             entries += map(StateEntry.from_proto, page.entries)
             if not page.next_page_token:
                 return entries
             request.page_token = page.next_page_token
 
-    def watch_window(
+    def watch(
         self,
         window_id: Id,
         *,
@@ -906,7 +820,7 @@ class WindowCalls(Client):
         while True:
             begun = False
             try:
-                answers = self.stream("WatchWindow", request)
+                answers = self._stream("WatchWindow", request)
                 with closing(answers):
                     for answer in answers:
                         begun = True
@@ -962,7 +876,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Calibrated.from_proto(self.call("RecordUsage", request, timeout_s=timeout_s))
+        return Calibrated.from_proto(self._call("RecordUsage", request, timeout_s=timeout_s))
 
     def record_outcome(
         self,
@@ -1006,7 +920,7 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        return Outcome.from_proto(self.call("RecordOutcome", request, timeout_s=timeout_s))
+        return Outcome.from_proto(self._call("RecordOutcome", request, timeout_s=timeout_s))
 
     def estimate_cost(
         self,
@@ -1036,18 +950,18 @@ class WindowCalls(Client):
             steps=steps,
             step_tokens=step_tokens,
         )
-        return CostEstimate.from_proto(self.call("EstimateCost", request, timeout_s=timeout_s))
+        return CostEstimate.from_proto(self._call("EstimateCost", request, timeout_s=timeout_s))
 
-    def window_stats(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> WindowStats:
+    def stats(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> WindowStats:
         """Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost.
 
         Raises:
             WindowNotFound: there is none.
         """
         request = windows_pb.WindowStatsRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
-        return WindowStats.from_proto(self.call("WindowStats", request, timeout_s=timeout_s))
+        return WindowStats.from_proto(self._call("WindowStats", request, timeout_s=timeout_s))
 
-    def close_window(
+    def close(
         self,
         window_id: Id,
         *,
@@ -1065,5 +979,5 @@ class WindowCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: windows_pb.CloseWindowResponse = self.call("CloseWindow", request, timeout_s=timeout_s)
+        response: windows_pb.CloseWindowResponse = self._call("CloseWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)

@@ -1,35 +1,22 @@
 # Generated from aio/entity/__init__.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""The client of the Entity Service: an RPC is one method, in the module of its noun."""
+"""The client of the Entity Service: an RPC is one method of its noun, in the module of that name."""
 
 from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
-from contextkeep.client.sync.entity.edges import EdgeCalls
-from contextkeep.client.sync.entity.embeddings import EmbeddingCalls
-from contextkeep.client.sync.entity.graphs import GraphCalls
-from contextkeep.client.sync.entity.messages import MessageCalls
-from contextkeep.client.sync.entity.nodes import NodeCalls
-from contextkeep.client.sync.entity.progress import ProgressCalls
-from contextkeep.client.sync.entity.search import SearchCalls
-from contextkeep.client.sync.entity.traversal import TraversalCalls
-from contextkeep.client.sync.observing import ObservingCalls
+from contextkeep.client.sync.client import Client, NounOf
+from contextkeep.client.sync.entity.changes import Changes
+from contextkeep.client.sync.entity.embeddings import Embeddings
+from contextkeep.client.sync.entity.graph import Graph
+from contextkeep.client.sync.entity.progress import Progress
+from contextkeep.client.sync.observing import Observed
 from contextkeep.context.v1.observing_pb2_grpc import ObservingStub
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
-class EntityClient(
-    MessageCalls,
-    NodeCalls,
-    EdgeCalls,
-    GraphCalls,
-    ProgressCalls,
-    EmbeddingCalls,
-    SearchCalls,
-    TraversalCalls,
-    ObservingCalls,
-):
-    """The entity graph: nodes and typed edges.
+class EntityClient(Client):
+    """The entity graph, nodes and typed edges: a noun for each kind of thing, `client.graph.get_node(node_id)`.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
@@ -48,6 +35,12 @@ class EntityClient(
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
     """
+
+    graph = NounOf(Graph)
+    progress = NounOf(Progress)
+    embeddings = NounOf(Embeddings)
+    changes = NounOf(Changes)
+    operations = NounOf(Observed)
 
     def __init__(
         self,

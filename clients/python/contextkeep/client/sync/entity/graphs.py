@@ -13,12 +13,11 @@ from contextkeep.client._batches import ROWS_MAX, batches
 from contextkeep.client._messages import Id, OnExisting
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Segments, Source
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
 from contextkeep.values import (
-    ChangePage,
     EdgeTypeCount,
     ExportedGraph,
     GraphCount,
@@ -28,10 +27,10 @@ from contextkeep.values import (
 )
 
 
-class GraphCalls(Client):
-    """The RPCs of whole graphs."""
+class WholeGraphs(Noun):
+    """Calls of whole graphs."""
 
-    def write_graph(
+    def write(
         self,
         nodes: Iterable[NodeInput] = (),
         edges: Iterable[EdgeInput] = (),
@@ -67,7 +66,7 @@ class GraphCalls(Client):
         written_nodes: list[WrittenRow] = []
         written_edges: list[WrittenRow] = []
         for batch in batches(request, ["nodes", "edges"], count_max=ROWS_MAX):
-            response: graph_pb.WriteGraphResponse = self.call("WriteGraph", batch, timeout_s=timeout_s)
+            response: graph_pb.WriteGraphResponse = self._call("WriteGraph", batch, timeout_s=timeout_s)
             written_nodes += [WrittenRow.from_proto(row) for row in response.nodes]
             written_edges += [WrittenRow.from_proto(row) for row in response.edges]
         return WrittenGraph(nodes=written_nodes, edges=written_edges)
@@ -81,7 +80,7 @@ class GraphCalls(Client):
         """
         request = graph_pb.ListGraphsRequest(page_size=page_size)
         while True:
-            page: graph_pb.ListGraphsResponse = self.call("ListGraphs", request, timeout_s=timeout_s)
+            page: graph_pb.ListGraphsResponse = self._call("ListGraphs", request, timeout_s=timeout_s)
             for graph in page.graphs:
                 yield GraphCount(graph_name=graph.graph_name, nodes=graph.nodes, edges=graph.edges)
             if not page.next_page_token:
@@ -100,54 +99,17 @@ class GraphCalls(Client):
         """
         request = graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
         while True:
-            page: graph_pb.ListEdgeTypesResponse = self.call("ListEdgeTypes", request, timeout_s=timeout_s)
+            page: graph_pb.ListEdgeTypesResponse = self._call("ListEdgeTypes", request, timeout_s=timeout_s)
             for edge_type in page.edge_types:
                 yield EdgeTypeCount(edge_type=edge_type.edge_type, edges=edge_type.edges)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def start_changes(self, *, timeout_s: float | None = None) -> str:
-        """Keep what changes from now on, and return the place from which `list_changes` tells it.
-
-        Whoever reads all that it wants after this, and then lists from the place, misses nothing. A repeat changes
-        nothing and returns the place that is reached by then. Needs a key with the scope `admin`.
-
-        Args:
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            PermissionDenied: the key lacks the scope; or it is bound, and nothing is kept yet.
-            ChangesHeldUp: a transaction that began before is open for too long; `oldest_transaction_s` in the metadata.
-        """
-        answer: graph_pb.StartChangesResponse = self.call(
-            "StartChanges", graph_pb.StartChangesRequest(), timeout_s=timeout_s
-        )
-        return answer.place
-
-    def list_changes(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
-        """Return what changed behind a place: nodes and edges, in an order in which nothing late is missed.
-
-        Keep `next_place` of the answer once its changes are dealt with, and go on from it: at once if the answer
-        `has_more`, else later.
-
-        Args:
-            place: Of `start_changes`, or of an answer before. Empty: no changes, and the place that is reached now.
-            page_size: Changes at most; 0: 100.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            ChangesNotStarted: `start_changes` was not called, or has not answered yet.
-            ChangesExpired: changes behind the place are forgotten. Take a new place, then read everything anew.
-            InvalidPageToken: the place is malformed, or of another tenant.
-        """
-        request = graph_pb.ListChangesRequest(place=place, page_size=page_size)
-        return ChangePage.from_proto(self.call("ListChanges", request, timeout_s=timeout_s))
-
-    def import_graph(
+    def import_lines(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ImportedGraph:
-        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
+        """Write a graph from newline-delimited JSON, as `export` makes it, and return what was written.
 
         What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
         segments of some MiB; one that failed with `Unavailable` is sent again by itself.
@@ -173,20 +135,7 @@ class GraphCalls(Client):
                     on_progress(sent_bytes, opened.size_bytes)
         return done
 
-    def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
-        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
-
-        def attempt() -> graph_pb.ImportGraphResponse:
-            outgoing = _import_messages(header, segment)
-            with closing(outgoing), ClientSpan("ImportGraph", self._metadata) as span:
-                answer: graph_pb.ImportGraphResponse = self._connection.upload(
-                    "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
-                )
-            return answer
-
-        return self._repeated(self._attempts(None), attempt)
-
-    def export_graph(
+    def export(
         self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ExportedGraph:
         """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
@@ -203,7 +152,7 @@ class GraphCalls(Client):
         """
         done = ExportedGraph()
         with io.Target(path) as target:
-            pages = self.export_graph_pages(graph_name)
+            pages = self.export_pages(graph_name)
             with closing(pages):
                 for page in pages:
                     target.write(page.lines)
@@ -213,7 +162,7 @@ class GraphCalls(Client):
             target.commit()
         return done
 
-    def export_graph_pages(
+    def export_pages(
         self, graph_name: str = "", *, resume_token: str = ""
     ) -> Generator[graph_pb.ExportGraphResponse, None, None]:
         """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
@@ -242,6 +191,19 @@ class GraphCalls(Client):
             else:
                 return
             io.sleep(delay_s)
+
+    def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
+
+        def attempt() -> graph_pb.ImportGraphResponse:
+            outgoing = _import_messages(header, segment)
+            with closing(outgoing), ClientSpan("ImportGraph", self._metadata) as span:
+                answer: graph_pb.ImportGraphResponse = self._connection.upload(
+                    "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                )
+            return answer
+
+        return self._repeated(self._attempts(None), attempt)
 
 
 def _segments(source: Source) -> Generator[list[bytes], None]:

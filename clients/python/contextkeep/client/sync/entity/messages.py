@@ -14,8 +14,8 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import AppendedMessage
 
 
-class MessageCalls(NamedNodes):
-    """What writes a message as `chat_history` reads it without a mapping of one's own: a node below its session's."""
+class Messages(NamedNodes):
+    """What writes a message as `history.stream` reads it without a mapping of one's own: a node below its session's."""
 
     def append_message(
         self,
@@ -67,5 +67,5 @@ class MessageCalls(NamedNodes):
             created_at=created_at,
             request_id=request_id,
         )
-        response: graph_pb.WriteGraphResponse = self.call("WriteGraph", request, timeout_s=timeout_s)
+        response: graph_pb.WriteGraphResponse = self._call("WriteGraph", request, timeout_s=timeout_s)
         return AppendedMessage.from_proto(session_id, response)

@@ -16,8 +16,8 @@ from contextkeep.inputs import NodeInput
 from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO, OwnedNodes
 
 
-class NodeCalls(NamedNodes):
-    """The RPCs of nodes."""
+class Nodes(NamedNodes):
+    """Calls of nodes."""
 
     def create_node(
         self,
@@ -72,7 +72,7 @@ class NodeCalls(NamedNodes):
         )
         request = graph_pb.CreateNodeRequest(get_existing=get_existing, request_id=messages.new_request_id(request_id))
         messages.fill_node(request.node, node)
-        response: graph_pb.CreateNodeResponse = self.call("CreateNode", request, timeout_s=timeout_s)
+        response: graph_pb.CreateNodeResponse = self._call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
     def get_node(
@@ -84,17 +84,17 @@ class NodeCalls(NamedNodes):
             NodeNotFound: there is none, or it is another tenant's.
         """
         request = graph_pb.GetNodeRequest(node_id=self._node_id(node_id, **named))
-        response: graph_pb.GetNodeResponse = self.call("GetNode", request, timeout_s=timeout_s)
+        response: graph_pb.GetNodeResponse = self._call("GetNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
-    def batch_get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
+    def get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
         """Return up to 1,000 nodes in the order of their ids, and the ids that have none.
 
         Raises:
             AnswerTooLarge: they are over 4 MiB together; ask for fewer.
         """
         request = graph_pb.BatchGetNodesRequest(node_ids=messages.ids("node_ids", node_ids))
-        response: graph_pb.BatchGetNodesResponse = self.call("BatchGetNodes", request, timeout_s=timeout_s)
+        response: graph_pb.BatchGetNodesResponse = self._call("BatchGetNodes", request, timeout_s=timeout_s)
         return NodeBatch(
             nodes=[Node.from_proto(node) for node in response.nodes], missing_ids=list(response.missing_ids)
         )
@@ -108,7 +108,7 @@ class NodeCalls(NamedNodes):
             NodeNotFound: there is none in the graph.
         """
         request = graph_pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
-        response: graph_pb.GetNodeByExternalIdResponse = self.call("GetNodeByExternalId", request, timeout_s=timeout_s)
+        response: graph_pb.GetNodeByExternalIdResponse = self._call("GetNodeByExternalId", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
     def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
@@ -118,7 +118,7 @@ class NodeCalls(NamedNodes):
             NodeNotFound: there is none in the graph.
         """
         request = graph_pb.GetNodeByNameRequest(name=name, graph_name=graph_name)
-        response: graph_pb.GetNodeByNameResponse = self.call("GetNodeByName", request, timeout_s=timeout_s)
+        response: graph_pb.GetNodeByNameResponse = self._call("GetNodeByName", request, timeout_s=timeout_s)
         return NamedNode(node=Node.from_proto(response.node), matches=response.matches)
 
     def update_node_data(
@@ -157,7 +157,7 @@ class NodeCalls(NamedNodes):
             expected_version=expected_version,
             request_id=messages.new_request_id(request_id),
         )
-        response: graph_pb.UpdateNodeDataResponse = self.call("UpdateNodeData", request, timeout_s=timeout_s)
+        response: graph_pb.UpdateNodeDataResponse = self._call("UpdateNodeData", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
     def update_node_status(
@@ -196,7 +196,7 @@ class NodeCalls(NamedNodes):
             expected_version=expected_version,
             message=message,
         )
-        response: graph_pb.UpdateNodeStatusResponse = self.call("UpdateNodeStatus", request, timeout_s=timeout_s)
+        response: graph_pb.UpdateNodeStatusResponse = self._call("UpdateNodeStatus", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
     def archive_node(
@@ -218,7 +218,7 @@ class NodeCalls(NamedNodes):
             node_id=self._node_id(node_id, **named), restore=restore, expected_version=expected_version
         )
         # With a version, a repeat of a call that was done but not answered would meet its own change.
-        response: graph_pb.ArchiveNodeResponse = self.call(
+        response: graph_pb.ArchiveNodeResponse = self._call(
             "ArchiveNode", request, timeout_s=timeout_s, may_repeat=expected_version is None
         )
         return Node.from_proto(response.node)
@@ -241,7 +241,7 @@ class NodeCalls(NamedNodes):
         """
         request = graph_pb.ResetNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
         # A repeat finds nothing left to put back, and so expects no version any more.
-        response: graph_pb.ResetNodeResponse = self.call("ResetNode", request, timeout_s=timeout_s)
+        response: graph_pb.ResetNodeResponse = self._call("ResetNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
     def delete_node(
@@ -268,13 +268,13 @@ class NodeCalls(NamedNodes):
             PermissionDenied: the key lacks the scope `admin`.
         """
         request = graph_pb.DeleteNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
-        response: graph_pb.DeleteNodeResponse = self.call("DeleteNode", request, timeout_s=timeout_s)
+        response: graph_pb.DeleteNodeResponse = self._call("DeleteNode", request, timeout_s=timeout_s)
         return response.edges_deleted
 
     def erase_owned(self, erasure_id: Id, subject: str, *, timeout_s: float | None = None) -> OwnedNodes:
         """Begin to erase what of the graph a user owns, and return how far it is; again is harmless.
 
-        The Context Service's `erase` calls it: use that one. Needs the scope `admin`, of a key without bounds.
+        The Context Service's `erasures.erase` calls it: use that one. Needs the scope `admin`, of a key without bounds.
 
         Args:
             erasure_id: A UUID of yours: with the same it is the same erasure.
@@ -282,7 +282,7 @@ class NodeCalls(NamedNodes):
             timeout_s: Deadline; None: the client's.
         """
         request = graph_pb.EraseOwnedRequest(erasure_id=messages.to_id(erasure_id), subject=subject)
-        response: graph_pb.EraseOwnedResponse = self.call("EraseOwned", request, timeout_s=timeout_s)
+        response: graph_pb.EraseOwnedResponse = self._call("EraseOwned", request, timeout_s=timeout_s)
         return OwnedNodes.from_proto(response.removed)
 
     def get_owned(
@@ -299,7 +299,7 @@ class NodeCalls(NamedNodes):
             ErasureNotFound: there is none.
         """
         request = graph_pb.GetOwnedRequest(subject=subject, erasure_id=messages.to_id(erasure_id))
-        response: graph_pb.GetOwnedResponse = self.call("GetOwned", request, timeout_s=timeout_s)
+        response: graph_pb.GetOwnedResponse = self._call("GetOwned", request, timeout_s=timeout_s)
         return OwnedNodes.from_proto(response.owned)
 
     def set_node_io(
@@ -330,7 +330,7 @@ class NodeCalls(NamedNodes):
             input_json=None if input is NOT_GIVEN else messages.to_json("input_json", input),
             output_json=None if output is NOT_GIVEN else messages.to_json("output_json", output),
         )
-        response: graph_pb.SetNodeIOResponse = self.call("SetNodeIO", request, timeout_s=timeout_s)
+        response: graph_pb.SetNodeIOResponse = self._call("SetNodeIO", request, timeout_s=timeout_s)
         return response.modified_at.ToDatetime(tzinfo=UTC)
 
     def get_node_io(
@@ -342,5 +342,5 @@ class NodeCalls(NamedNodes):
             NodeNotFound: there is none, or it is another tenant's.
         """
         request = graph_pb.GetNodeIORequest(node_id=self._node_id(node_id, **named))
-        response: graph_pb.GetNodeIOResponse = self.call("GetNodeIO", request, timeout_s=timeout_s)
+        response: graph_pb.GetNodeIOResponse = self._call("GetNodeIO", request, timeout_s=timeout_s)
         return NodeIO.from_proto(response)

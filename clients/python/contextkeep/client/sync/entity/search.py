@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import Id
 from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.inputs import ConnectedTo
-from contextkeep.values import Node, SimilarNode
+from contextkeep.values import Node
 
 
-class SearchCalls(NamedNodes):
-    """The RPCs that find nodes."""
+class NodeSearch(NamedNodes):
+    """Calls that find nodes."""
 
-    def search_nodes(
+    def search(
         self,
         condition: Mapping[str, Any] | None = None,
         *,
@@ -69,14 +68,14 @@ class SearchCalls(NamedNodes):
             filter=wanted, order_by=order_by, descending=descending, page_size=page_size
         )
         while True:
-            page: graph_pb.SearchNodesResponse = self.call("SearchNodes", request, timeout_s=timeout_s)
+            page: graph_pb.SearchNodesResponse = self._call("SearchNodes", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield Node.from_proto(node)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def count_nodes(
+    def count(
         self,
         condition: Mapping[str, Any] | None = None,
         *,
@@ -88,7 +87,7 @@ class SearchCalls(NamedNodes):
         include_archived: bool = False,
         timeout_s: float | None = None,
     ) -> int:
-        """Return how many nodes `search_nodes` would yield; arguments and errors are the same."""
+        """Return how many nodes `search` would yield; arguments and errors are the same."""
         wanted = messages.node_filter(
             condition,
             contains=contains,
@@ -99,63 +98,8 @@ class SearchCalls(NamedNodes):
             include_archived=include_archived,
         )
         request = graph_pb.CountNodesRequest(filter=wanted)
-        response: graph_pb.CountNodesResponse = self.call("CountNodes", request, timeout_s=timeout_s)
+        response: graph_pb.CountNodesResponse = self._call("CountNodes", request, timeout_s=timeout_s)
         return response.count
-
-    def search_similar(
-        self,
-        vector: Iterable[float] = (),
-        *,
-        node_id: Id | None = None,
-        external_id: str = "",
-        name: str = "",
-        graph_name: str = "",
-        similarity_min: float | None = None,
-        metadata_contains: Mapping[str, Any] | None = None,
-        node_types: Iterable[str] = (),
-        include_archived: bool = False,
-        limit: int = 0,
-        timeout_s: float | None = None,
-    ) -> list[SimilarNode]:
-        """Return the nodes whose vectors are most like one, the most similar first. No similar node is missed.
-
-        Args:
-            vector: To compare with; or name a node.
-            node_id: The node whose vector to compare with. It is left out itself.
-            external_id: Your own id of that node instead, looked up in a call of its own.
-            name: Of the vectors. Empty: "default".
-            graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
-                node's graph.
-            similarity_min: The least cosine, -1 to 1. None: any.
-            metadata_contains: Compare only with vectors whose metadata contain this.
-            node_types: Either type name. Empty: all.
-            include_archived: Return archived nodes, too.
-            limit: Nodes to return; 0: 10. At most 1,000.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            NodeNotFound: there is no such node.
-            EmbeddingNotFound: the node has no vector of the name.
-            InvalidArgument: the vector has another dimension than the stored ones.
-            LimitExceeded: there are more than 100,000 vectors to compare with.
-            AnswerTooLarge: the nodes are over 4 MiB together; ask for fewer.
-        """
-        if external_id:
-            node_id = self._node_id(node_id, external_id=external_id, graph_name=graph_name)
-            graph_name = ""
-        request = graph_pb.SearchSimilarRequest(
-            vector=messages.vector("vector", vector),
-            node_id=messages.to_id(node_id),
-            graph_name=graph_name,
-            name=name,
-            similarity_min=similarity_min,
-            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
-            node_types=messages.texts("node_types", node_types),
-            include_archived=include_archived,
-            limit=limit,
-        )
-        response: graph_pb.SearchSimilarResponse = self.call("SearchSimilar", request, timeout_s=timeout_s)
-        return [SimilarNode.from_proto(similar) for similar in response.nodes]
 
     def _connected(self, to: ConnectedTo | None, graph_name: str) -> ConnectedTo | None:
         """Return the same with the node's id."""

@@ -1,5 +1,5 @@
-# Generated from aio/context/wiki.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Wiki pages: what was compiled for a user."""
+# Generated from aio/context/pages.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Wiki pages about a user."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from datetime import datetime
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Client
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values import PageSource, PageVersion, WikiPage
 
 
-class WikiCalls(Client):
-    """The RPCs of wiki pages.
+class Pages(Noun):
+    """Wiki pages.
 
     They are always a user's: a key without a user names him in `subject_user_id`, for which it needs the scope
     `delegate`; else it is `SubjectRequired`. Another's page, and one that is not there at all, is `PageNotFound`.
     """
 
-    def put_page(
+    def put(
         self,
         title: str,
         markdown: str,
@@ -79,10 +79,10 @@ class WikiCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.PutPageResponse = self.call("PutPage", request, timeout_s=timeout_s)
+        response: knowledge_pb.PutPageResponse = self._call("PutPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(response.page)
 
-    def get_page(
+    def get(
         self,
         slug: str = "",
         *,
@@ -115,10 +115,10 @@ class WikiCalls(Client):
             agent_bundle_id=agent_bundle_id,
             subject_user_id=subject_user_id,
         )
-        response: knowledge_pb.GetPageResponse = self.call("GetPage", request, timeout_s=timeout_s)
+        response: knowledge_pb.GetPageResponse = self._call("GetPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(response.page)
 
-    def list_pages(
+    def list(
         self,
         slug_prefix: str = "",
         *,
@@ -143,14 +143,14 @@ class WikiCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListPagesResponse = self.call("ListPages", request, timeout_s=timeout_s)
+            page: knowledge_pb.ListPagesResponse = self._call("ListPages", request, timeout_s=timeout_s)
             for one in page.pages:
                 yield WikiPage.from_proto(one)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def list_page_versions(
+    def list_versions(
         self,
         slug: str = "",
         *,
@@ -161,7 +161,7 @@ class WikiCalls(Client):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[PageVersion, None, None]:
-        """Yield the versions of a page that are kept, the newest first; its names are those of `get_page`.
+        """Yield the versions of a page that are kept, the newest first; its names are those of `get`.
 
         Raises:
             PageNotFound: there is no such page.
@@ -175,14 +175,14 @@ class WikiCalls(Client):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListPageVersionsResponse = self.call("ListPageVersions", request, timeout_s=timeout_s)
+            page: knowledge_pb.ListPageVersionsResponse = self._call("ListPageVersions", request, timeout_s=timeout_s)
             for one in page.versions:
                 yield PageVersion.from_proto(one)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    def delete_page(
+    def delete(
         self,
         slug: str = "",
         *,
@@ -194,7 +194,7 @@ class WikiCalls(Client):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Remove a page, for good, with all its versions; its names are those of `get_page`.
+        """Remove a page, for good, with all its versions; its names are those of `get`.
 
         Raises:
             PageNotFound: there is no such page.
@@ -209,4 +209,4 @@ class WikiCalls(Client):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        self.call("DeletePage", request, timeout_s=timeout_s)
+        self._call("DeletePage", request, timeout_s=timeout_s)

@@ -1,17 +1,18 @@
-"""Archives: a tenant, a context, a user or a graph, taken out and put in elsewhere."""
+# Generated from aio/context/archives.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Archives: a tenant, a context, a user or a graph, exported and imported elsewhere."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import Generator
+from contextlib import closing
 
-from contextkeep.client import _aio_io as io
 from contextkeep.client import _messages as messages
+from contextkeep.client import _sync_io as io
 from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import CHUNK_BYTES, OnProgress, Source
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.errors import ImportNotFound, Unavailable
 from contextkeep.ids import new_id
@@ -20,10 +21,10 @@ from contextkeep.values import ExportedArchive, ImportedArchive
 _INDEXED_S = 600.0  # in which what is a user's is found by words, behind the last byte
 
 
-class TransferCalls(AsyncClient):
-    """The RPCs of archives. All of them need the scope admin, and a key that is bound to nothing."""
+class Archives(Noun):
+    """Archives. All calls need the scope admin, and a key that is bound to nothing."""
 
-    async def export_archive(
+    def export(
         self,
         path: str | os.PathLike[str],
         *,
@@ -52,22 +53,22 @@ class TransferCalls(AsyncClient):
             OSError: the file cannot be written.
         """
         scope = _scope(tenant, context_id, user_id, graph_name)
-        async with io.KeptTarget(path, scope.SerializeToString().hex()) as target:
-            pages = self.export_archive_messages(scope, resume_token=target.resume_token)
-            async with aclosing(pages):
-                async for page in pages:
+        with io.KeptTarget(path, scope.SerializeToString().hex()) as target:
+            pages = self.export_messages(scope, resume_token=target.resume_token)
+            with closing(pages):
+                for page in pages:
                     if page.data:
-                        await target.write(page.data, page.resume_token)
+                        target.write(page.data, page.resume_token)
                     else:
-                        await target.back()
+                        target.back()
                     if on_progress is not None:
                         on_progress(target.size_bytes, None)
-            await target.commit()
+            target.commit()
         return ExportedArchive(str(path), target.size_bytes)
 
-    async def export_archive_messages(
+    def export_messages(
         self, scope: pb.ArchiveScope, *, resume_token: str = ""
-    ) -> AsyncGenerator[pb.ExportArchiveResponse, None]:
+    ) -> Generator[pb.ExportArchiveResponse, None, None]:
         """Take something out and yield the generated messages, up to 1 MiB each.
 
         A stream that breaks is opened again behind the last message that had a `resume_token`. What came since comes
@@ -81,8 +82,8 @@ class TransferCalls(AsyncClient):
         while True:
             pages = self._streamed("ExportArchive", request, attempts)
             try:
-                async with aclosing(pages):
-                    async for page in pages:
+                with closing(pages):
+                    for page in pages:
                         if page.resume_token:
                             request.resume_token = page.resume_token
                             attempts.succeeded()
@@ -94,10 +95,10 @@ class TransferCalls(AsyncClient):
                     raise
             else:
                 return
-            await io.sleep(delay_s)
+            io.sleep(delay_s)
             yield pb.ExportArchiveResponse(resume_token=request.resume_token)
 
-    async def import_archive(
+    def import_archive(
         self,
         source: io.UploadSource,
         *,
@@ -122,48 +123,47 @@ class TransferCalls(AsyncClient):
             PermissionDenied: the key lacks the scope, or is bound.
             OSError: the source cannot be read.
         """
-        opened = await io.source_of(source)
+        opened = io.source_of(source)
         named = "" if dry_run else messages.to_id(import_id) or str(new_id())
-        offset_bytes = await self._reached(named) if import_id is not None and not dry_run else 0
+        offset_bytes = self._reached(named) if import_id is not None and not dry_run else 0
         attempts = self._attempts(None, may_repeat=opened.replayable)
         while True:
             header = pb.ImportArchiveHeader(import_id=named, offset_bytes=offset_bytes, dry_run=dry_run)
             outgoing = _import_messages(header, opened, on_progress)
             try:
-                async with aclosing(outgoing):
-                    with ClientSpan("ImportArchive", self._metadata) as span:
-                        answer: pb.ImportArchiveResponse = await self._connection.upload(
-                            "ImportArchive",
-                            outgoing,
-                            idle_timeout_s=max(self._options.idle_timeout_s, _INDEXED_S),
-                            metadata=span.metadata,
-                        )
+                with closing(outgoing), ClientSpan("ImportArchive", self._metadata) as span:
+                    answer: pb.ImportArchiveResponse = self._connection.upload(
+                        "ImportArchive",
+                        outgoing,
+                        idle_timeout_s=max(self._options.idle_timeout_s, _INDEXED_S),
+                        metadata=span.metadata,
+                    )
                 return ImportedArchive.from_proto(answer.imported)
             except Unavailable as error:
                 delay_s = attempts.delay_s(error)
                 if delay_s is None:
                     raise
-            await io.sleep(delay_s)
-            reached = 0 if dry_run else await self._reached(named)
+            io.sleep(delay_s)
+            reached = 0 if dry_run else self._reached(named)
             if reached > offset_bytes:
                 attempts.succeeded()
                 attempts = self._attempts(None)
             offset_bytes = reached
 
-    async def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
+    def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
         """Return how far an import is, and what it met.
 
         Raises:
             ImportNotFound: there is none, or it ended more than 30 days ago.
         """
         request = pb.GetImportRequest(import_id=messages.to_id(import_id))
-        response: pb.GetImportResponse = await self.call("GetImport", request, timeout_s=timeout_s)
+        response: pb.GetImportResponse = self._call("GetImport", request, timeout_s=timeout_s)
         return ImportedArchive.from_proto(response.imported)
 
-    async def _reached(self, import_id: str) -> int:
+    def _reached(self, import_id: str) -> int:
         """Return at which byte an import goes on."""
         try:
-            return (await self.get_import(import_id)).offset_bytes
+            return (self.get_import(import_id)).offset_bytes
         except ImportNotFound:
             return 0
 
@@ -181,14 +181,14 @@ def _scope(tenant: bool, context_id: Id | None, user_id: str, graph_name: str) -
     return scope
 
 
-async def _import_messages(
+def _import_messages(
     header: pb.ImportArchiveHeader, source: Source, on_progress: OnProgress | None
-) -> AsyncGenerator[pb.ImportArchiveRequest, None]:
+) -> Generator[pb.ImportArchiveRequest, None, None]:
     yield pb.ImportArchiveRequest(header=header)
     sent_bytes, seen_bytes = header.offset_bytes, 0
     pieces = source.open()
-    async with aclosing(pieces):
-        async for piece in pieces:
+    with closing(pieces):
+        for piece in pieces:
             view = memoryview(piece).cast("B")
             view, seen_bytes = view[max(0, header.offset_bytes - seen_bytes) :], seen_bytes + len(view)
             for start in range(0, len(view), CHUNK_BYTES):

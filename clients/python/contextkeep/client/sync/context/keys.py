@@ -1,30 +1,31 @@
-"""Keys, and what administrators did."""
+# Generated from aio/context/keys.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""API keys."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Generator, Iterable
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import administration_pb2 as pb
-from contextkeep.values import AdministrativeCall, ApiKey, Caller, CreatedKey
+from contextkeep.values import ApiKey, Caller, CreatedKey
 
 
-class AdministrationCalls(AsyncClient):
-    """The RPCs of administrators. All but `get_caller` need the scope admin."""
+class Keys(Noun):
+    """API keys. All calls but `get_caller` need the scope admin."""
 
-    async def get_caller(self, *, timeout_s: float | None = None) -> Caller:
+    def get_caller(self, *, timeout_s: float | None = None) -> Caller:
         """Return whom your key or token stands for. Every valid key may ask.
 
         Args:
             timeout_s: Deadline; None: the client's.
         """
-        return Caller.from_proto(await self.call("GetCaller", pb.GetCallerRequest(), timeout_s=timeout_s))
+        return Caller.from_proto(self._call("GetCaller", pb.GetCallerRequest(), timeout_s=timeout_s))
 
-    async def list_keys(
+    def list(
         self, *, context_id: Id | None = None, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[ApiKey, None]:
+    ) -> Generator[ApiKey, None, None]:
         """Yield the keys of the tenant, within the bounds of yours, the newest first, following the pages.
 
         Args:
@@ -34,14 +35,14 @@ class AdministrationCalls(AsyncClient):
         """
         request = pb.ListKeysRequest(context_id=messages.to_id(context_id), page_size=page_size)
         while True:
-            page: pb.ListKeysResponse = await self.call("ListKeys", request, timeout_s=timeout_s)
+            page: pb.ListKeysResponse = self._call("ListKeys", request, timeout_s=timeout_s)
             for key in page.keys:
                 yield ApiKey.from_proto(key)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def create_key(
+    def create(
         self,
         subject: str,
         scopes: Iterable[str],
@@ -56,7 +57,7 @@ class AdministrationCalls(AsyncClient):
     ) -> CreatedKey:
         """Make a key, a part of yours, and return it: nobody can be shown it again.
 
-        A call that is tried again may leave a key that nobody has seen: `list_keys` says so.
+        A call that is tried again may leave a key that nobody has seen: `list` says so.
 
         Args:
             subject: Whom it stands for.
@@ -82,9 +83,9 @@ class AdministrationCalls(AsyncClient):
             graph_names=messages.texts("graph_names", graph_names),
             ttl_s=ttl_s,
         )
-        return CreatedKey.from_proto(await self.call("CreateKey", pb.CreateKeyRequest(key=key), timeout_s=timeout_s))
+        return CreatedKey.from_proto(self._call("CreateKey", pb.CreateKeyRequest(key=key), timeout_s=timeout_s))
 
-    async def revoke_key(self, prefix: str, *, timeout_s: float | None = None) -> None:
+    def revoke(self, prefix: str, *, timeout_s: float | None = None) -> None:
         """Take a key back that is a part of yours; again is harmless. The services follow within seconds.
 
         Args:
@@ -95,25 +96,4 @@ class AdministrationCalls(AsyncClient):
             KeyNotFound: none begins like this.
             PermissionDenied: yours is none that is stored.
         """
-        await self.call("RevokeKey", pb.RevokeKeyRequest(prefix=prefix), timeout_s=timeout_s)
-
-    async def list_administrative_calls(
-        self, *, call_id: str = "", page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[AdministrativeCall, None]:
-        """Yield the calls of administrators, the newest first, following the pages.
-
-        Args:
-            call_id: Only this one. Empty: all.
-            page_size: Calls of one page; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = pb.ListAdministrativeCallsRequest(call_id=call_id, page_size=page_size)
-        while True:
-            page: pb.ListAdministrativeCallsResponse = await self.call(
-                "ListAdministrativeCalls", request, timeout_s=timeout_s
-            )
-            for call in page.calls:
-                yield AdministrativeCall.from_proto(call)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
+        self._call("RevokeKey", pb.RevokeKeyRequest(prefix=prefix), timeout_s=timeout_s)

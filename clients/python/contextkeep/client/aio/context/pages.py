@@ -1,4 +1,4 @@
-"""Wiki pages: what was compiled for a user."""
+"""Wiki pages about a user."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from datetime import datetime
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import AsyncClient
+from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.values import PageSource, PageVersion, WikiPage
 
 
-class WikiCalls(AsyncClient):
-    """The RPCs of wiki pages.
+class Pages(Noun):
+    """Wiki pages.
 
     They are always a user's: a key without a user names him in `subject_user_id`, for which it needs the scope
     `delegate`; else it is `SubjectRequired`. Another's page, and one that is not there at all, is `PageNotFound`.
     """
 
-    async def put_page(
+    async def put(
         self,
         title: str,
         markdown: str,
@@ -78,10 +78,10 @@ class WikiCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        response: knowledge_pb.PutPageResponse = await self.call("PutPage", request, timeout_s=timeout_s)
+        response: knowledge_pb.PutPageResponse = await self._call("PutPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(response.page)
 
-    async def get_page(
+    async def get(
         self,
         slug: str = "",
         *,
@@ -114,10 +114,10 @@ class WikiCalls(AsyncClient):
             agent_bundle_id=agent_bundle_id,
             subject_user_id=subject_user_id,
         )
-        response: knowledge_pb.GetPageResponse = await self.call("GetPage", request, timeout_s=timeout_s)
+        response: knowledge_pb.GetPageResponse = await self._call("GetPage", request, timeout_s=timeout_s)
         return WikiPage.from_proto(response.page)
 
-    async def list_pages(
+    async def list(
         self,
         slug_prefix: str = "",
         *,
@@ -142,14 +142,14 @@ class WikiCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListPagesResponse = await self.call("ListPages", request, timeout_s=timeout_s)
+            page: knowledge_pb.ListPagesResponse = await self._call("ListPages", request, timeout_s=timeout_s)
             for one in page.pages:
                 yield WikiPage.from_proto(one)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
 
-    async def list_page_versions(
+    async def list_versions(
         self,
         slug: str = "",
         *,
@@ -160,7 +160,7 @@ class WikiCalls(AsyncClient):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[PageVersion, None]:
-        """Yield the versions of a page that are kept, the newest first; its names are those of `get_page`.
+        """Yield the versions of a page that are kept, the newest first; its names are those of `get`.
 
         Raises:
             PageNotFound: there is no such page.
@@ -174,7 +174,7 @@ class WikiCalls(AsyncClient):
             page_size=page_size,
         )
         while True:
-            page: knowledge_pb.ListPageVersionsResponse = await self.call(
+            page: knowledge_pb.ListPageVersionsResponse = await self._call(
                 "ListPageVersions", request, timeout_s=timeout_s
             )
             for one in page.versions:
@@ -183,7 +183,7 @@ class WikiCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def delete_page(
+    async def delete(
         self,
         slug: str = "",
         *,
@@ -195,7 +195,7 @@ class WikiCalls(AsyncClient):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Remove a page, for good, with all its versions; its names are those of `get_page`.
+        """Remove a page, for good, with all its versions; its names are those of `get`.
 
         Raises:
             PageNotFound: there is no such page.
@@ -210,4 +210,4 @@ class WikiCalls(AsyncClient):
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
-        await self.call("DeletePage", request, timeout_s=timeout_s)
+        await self._call("DeletePage", request, timeout_s=timeout_s)

@@ -1,0 +1,14 @@
+"""The entity graph, in five modules: nodes, edges, whole graphs, messages, and what finds nodes."""
+
+from __future__ import annotations
+
+from contextkeep.client.aio.entity.edges import Edges
+from contextkeep.client.aio.entity.graphs import WholeGraphs
+from contextkeep.client.aio.entity.messages import Messages
+from contextkeep.client.aio.entity.nodes import Nodes
+from contextkeep.client.aio.entity.search import NodeSearch
+from contextkeep.client.aio.entity.traversal import Traversal
+
+
+class Graph(Nodes, Edges, WholeGraphs, Messages, NodeSearch, Traversal):
+    """The entity graph: nodes and typed edges."""
