@@ -340,12 +340,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
-        options = ServerOptions(
+        options = copied(
+            ServerOptions,
+            settings,
             host=settings.context_service_host,
             port=settings.context_service_port,
-            drain_s=settings.drain_s,
-            connection_age_s=settings.connection_age_s,
-            connections_max=settings.connections_max,
             pending_calls_max=ground.held.limits.pending_calls_max,
             tls=tls.files_of(settings),
         )

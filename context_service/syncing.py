@@ -27,6 +27,7 @@ from context_service.history.node_mapper import Given, SkipReason
 from context_service.parts import to_json
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, RecordNotFound
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
 _NODES = 100  # of a page
@@ -108,15 +109,7 @@ class Syncing:
         while True:
             page = await self._assembly.page(
                 reader,
-                AssemblyQuestion(
-                    node_id=question.node_id,
-                    app_id=question.app_id,
-                    mapping_name=question.mapping_name,
-                    max_messages=0,
-                    data_paths=(),
-                    page_size=_NODES,
-                    page_token=token,
-                ),
+                copied(AssemblyQuestion, question, max_messages=0, data_paths=(), page_size=_NODES, page_token=token),
             )
             synced = await self._write(target, page.nodes, synced, mapping=mapping, writer=writer)
             token = page.next_page_token

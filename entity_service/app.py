@@ -33,6 +33,7 @@ from entity_service.writes import GraphWrites
 from service_runtime import access, background, database_probes, http, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator
+from service_runtime.copying import copied
 from service_runtime.held_bytes import HeldBytes, memory_limits
 from service_runtime.interceptors import Border
 from service_runtime.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
@@ -124,12 +125,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 configure=take_half_vectors,
             )
         )
-        options = ServerOptions(
+        options = copied(
+            ServerOptions,
+            settings,
             host=settings.entity_service_host,
             port=settings.entity_service_port,
-            drain_s=settings.drain_s,
-            connection_age_s=settings.connection_age_s,
-            connections_max=settings.connections_max,
             pending_calls_max=held.limits.pending_calls_max,
             tls=tls.files_of(settings),
         )

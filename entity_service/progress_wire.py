@@ -10,6 +10,7 @@ from entity_service.model import Limits
 from entity_service.progress import Appended, NewEnvelope, TimelinePage, TimelineQuery
 from entity_service.wire import fill_time, id_of
 from service_runtime.checks import check_count, check_long_text, check_text
+from service_runtime.copying import copied
 from service_runtime.documents import parse_json
 from service_runtime.pages import page_size
 
@@ -60,13 +61,12 @@ def appended(envelope: Appended) -> pb.AppendProgressResponse:
 
 def timeline_query(message: pb.ListProgressRequest, limits: Limits) -> TimelineQuery:
     """Return which envelopes a caller wants; errors as of `new_envelope`."""
-    return TimelineQuery(
+    return copied(
+        TimelineQuery,
+        message,
         node_id=id_of("node_id", message.node_id),
-        own_only=message.own_only,
         types=_types("types", message.types, limits),
-        descending=message.descending,
         page_size=page_size(message.page_size),
-        page_token=message.page_token,
         node_budget=limits.walk_nodes_max,
     )
 

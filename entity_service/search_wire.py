@@ -10,6 +10,7 @@ from entity_service.search import CREATED_AT, JSON_PATH_CHARS_MAX, ConnectedTo, 
 from entity_service.wire import DEPTH_DEFAULT, direction, fill_node, id_of, type_names
 from service_runtime.calls import principal
 from service_runtime.checks import check_at_most, check_text
+from service_runtime.copying import copied
 from service_runtime.documents import parse_object
 from service_runtime.pages import page_size
 
@@ -41,14 +42,13 @@ def node_filter(message: pb.NodeFilter, limits: Limits) -> NodeFilter:
             size_bytes_max=limits.document_bytes_max,
             nesting_max=limits.nesting_max,
         )
-    return NodeFilter(
+    return copied(
+        NodeFilter,
+        message,
         graph_name=graph_name or ("" if connected_to else principal().graph_default),
-        condition_json=message.condition_json,
-        contains_json=message.contains_json,
         json_path=check_text("filter.json_path", message.json_path, chars_max=JSON_PATH_CHARS_MAX),
         connected_to=connected_to,
         agent_bundle_id=check_text("filter.agent_bundle_id", message.agent_bundle_id, chars_max=limits.name_chars_max),
-        include_archived=message.include_archived,
     )
 
 
@@ -62,7 +62,7 @@ def node_page(page: NodePage) -> pb.SearchNodesResponse:
 
 def graph_page(page: GraphPage) -> pb.ListGraphsResponse:
     """Return the answer to ListGraphs."""
-    graphs = [pb.GraphCount(graph_name=row.graph_name, nodes=row.nodes, edges=row.edges) for row in page.graphs]
+    graphs = [copied(pb.GraphCount, row) for row in page.graphs]
     return pb.ListGraphsResponse(graphs=graphs, next_page_token=page.next_page_token)
 
 

@@ -18,6 +18,7 @@ from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from service_runtime.calls import principal
 from service_runtime.checks import check_count, check_long_text, check_text, check_texts
+from service_runtime.copying import copied
 from service_runtime.documents import parse_json, parse_object
 from service_runtime.ids import parse_id
 from service_runtime.pages import page_size
@@ -371,7 +372,7 @@ def check_external_id(field: str, text: str, limits: Limits) -> str:
 
 def owned(found: Owned) -> pb.Owned:
     """Return the message of what a user owns, or what is erased of it."""
-    message = pb.Owned(nodes=found.nodes, edges=found.edges, answers=found.answers, names=found.names)
+    message = copied(pb.Owned, found, finished_at=None)
     if found.finished_at:
         message.finished_at.FromDatetime(found.finished_at)
     return message

@@ -6,24 +6,34 @@ default, so that a column that is missing in a statement is an error and not a d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import fields
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.timestamp_pb2 import Timestamp
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _T = TypeVar("_T")
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 def copied(target: type[_T], source: object, /, **given: Any) -> _T:
     """Return a value with the fields of another one that have the same names.
 
+    In a message ids become text, and times timestamps; in a dataclass what is annotated as a tuple becomes one.
+
     Args:
         target: Its type: a dataclass, a named tuple, or a message of protobuf.
-        source: Has them.
-        given: The fields that have other names there, or other values; None leaves a field of a message unset.
+        source: Has them; None leaves a field of a message unset.
+        given: The fields that have other names there, or other values.
 
     Raises:
         AttributeError: the source lacks a field, and it is not given.
@@ -37,16 +47,51 @@ def fields_of(value: DataclassInstance) -> dict[str, Any]:
     return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
+def timestamp(time: datetime) -> Timestamp:
+    """Return an aware time as a message."""
+    since = time - _EPOCH  # by parts: `Timestamp.FromDatetime` takes ten times as long
+    return Timestamp(seconds=since.days * 86400 + since.seconds, nanos=since.microseconds * 1000)
+
+
 @cache
 def _maker(target: Any, given: tuple[str, ...]) -> Callable[..., Any]:
     """Return a function that makes one, compiled once as a dataclass is: as fast as if the fields were written out."""
     if descriptor := getattr(target, "DESCRIPTOR", None):
-        names = [one.name for one in descriptor.fields]
+        converted = {field.name: _conversion(field) for field in descriptor.fields}
     else:
-        names = getattr(target, "_fields", None) or [one.name for one in fields(target) if one.init]
-    if unknown := set(given).difference(names):
+        converted = dict.fromkeys(getattr(target, "_fields", ()), "") or {
+            field.name: "tuple" if re.fullmatch(r"tuple\[.*\]", str(field.type)) else ""
+            for field in fields(target)
+            if field.init
+        }
+    if unknown := set(given).difference(converted):
         raise TypeError(f"{target.__name__} has no {', '.join(sorted(unknown))}")
     parameters = ", ".join(["_source", "/", *(["*", *given] if given else [])])
-    values = ", ".join(f"{name}={name}" if name in given else f"{name}=_source.{name}" for name in names)
-    function: Callable[..., Any] = eval(f"lambda {parameters}: _target({values})", {"_target": target})  # noqa: S307
+    values = ", ".join(
+        f"{name}={name}" if name in given else f"{name}={conversion}(_source.{name})"
+        for name, conversion in converted.items()
+    )
+    named = {"_target": target, "_time": _time, "_text": _text, "_texts": _texts}
+    function: Callable[..., Any] = eval(f"lambda {parameters}: _target({values})", named)  # noqa: S307
     return function
+
+
+def _conversion(field: FieldDescriptor) -> str:
+    """Return the name of the function that converts the values of a field; empty: they stay."""
+    if field.message_type is Timestamp.DESCRIPTOR and not field.is_repeated:
+        return "_time"
+    if field.type == FieldDescriptor.TYPE_STRING:
+        return "_texts" if field.is_repeated else "_text"
+    return ""
+
+
+def _time(value: datetime | None) -> Timestamp | None:
+    return None if value is None else timestamp(value)
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _texts(values: Iterable[object]) -> Iterable[object]:
+    return map(_text, values)

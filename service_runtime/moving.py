@@ -36,6 +36,7 @@ from psycopg.rows import namedtuple_row
 
 from contextkeep.errors import FailedPrecondition, Unavailable
 from service_runtime.administration import administering
+from service_runtime.copying import copied
 from service_runtime.databases import Databases
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import HOME
@@ -797,13 +798,12 @@ def _tables(connection: Connection) -> list[_Table]:
                 continue
             done.add(row.oid)
             found.append(
-                _Table(
+                copied(
+                    _Table,
+                    row,
                     name=sql.Identifier(row.schema, row.name),
                     label=f"{row.schema}.{row.name}",
-                    columns=row.columns,
                     unique_names=row.unique_names or [],
-                    key=row.key,
-                    has_id=row.has_id,
                     is_referred_to=any(row.oid in other.refers_to for other in rows if other.oid != row.oid),
                 )
             )

@@ -932,10 +932,8 @@ def _context(row: Row) -> Context:
     return copied(
         Context,
         row,
-        ancestors=tuple(row.ancestors),
         external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
         metadata_json=row.metadata,
-        agent_ids=tuple(row.agent_ids),
     )
 
 
@@ -955,19 +953,11 @@ async def _messages(rows: Iterable[Row]) -> list[Message]:
 
 
 def _message(row: Row) -> Message:
-    return Message(
-        message_id=row.message_id,
-        seq=row.seq,
-        role=row.role,
-        content=row.content,
+    return copied(
+        Message,
+        row,
         parts=of_json(row.parts) if row.parts else (),
-        name=row.name,
-        agent_id=row.agent_id,
         metadata_json=row.metadata or "",
-        created_at=row.created_at,
-        said_at=row.said_at,
-        tokens=row.tokens,
-        task_id=row.task_id,
         reference_task_ids=tuple(row.reference_task_ids or ()),
     )
 

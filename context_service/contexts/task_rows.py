@@ -266,6 +266,5 @@ def _task(row: Row) -> Task:
         row,
         state=TaskState(row.state),
         message=read_message(row.status_message) if row.status_message else None,
-        reference_task_ids=tuple(row.reference_task_ids),
         metadata_json=row.metadata,
     )

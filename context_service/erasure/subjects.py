@@ -28,6 +28,7 @@ from contextkeep.errors import ErasureNotFound
 from service_runtime import audit, background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.checks import check_text
+from service_runtime.copying import copied
 from service_runtime.erased import Erased, hash_of
 from service_runtime.ids import new_id
 from service_runtime.long_work import STEP_S, LongWork, Pause, Work, unpaused
@@ -496,11 +497,10 @@ def _receipt(
 ) -> SubjectErasure:
     of_graph, graph_finished_at = in_graph or ({}, None)
     finished = row.finished_at and graph_finished_at
-    return SubjectErasure(
-        erasure_id=row.erasure_id,
-        created_at=row.created_at,
+    return copied(
+        SubjectErasure,
+        row,
         finished_at=finished and max(row.finished_at, graph_finished_at),
-        requested_by=row.requested_by,
         removed={kind: count for kind, count in sorted({**row.removed, **of_graph}.items()) if count},
         is_begun_in_graph=in_graph is not None,
         old_copies=old_copies,

@@ -222,13 +222,7 @@ class AskedBases:
         """Return what a document says, `chars_max` characters of it; None: the bases that are asked have none such."""
         named = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
         for row in await self._database.of(principal.without_admin()).query(_WHOLE, named):
-            return WholeDocument(
-                document_id=row.document_id,
-                name=row.name,
-                text=row.text,
-                is_cut=row.is_cut or row.chars > chars_max,
-                added_at=row.created_at,
-            )
+            return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
         return None
 
     async def _shown(

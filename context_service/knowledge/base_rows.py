@@ -9,6 +9,7 @@ from uuid import UUID
 from context_service.catalog import Table
 from context_service.knowledge.knowledge_base import Base, BaseInput, Bedrock, DocumentState, Walls
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
@@ -101,7 +102,7 @@ def walls_named(walls: Walls) -> dict[str, str]:
 
 def walls_of(row: Row) -> Walls:
     """Return the walls of a row."""
-    return Walls(graph_name=row.graph_name, agent_bundle_id=row.agent_bundle_id, app_id=row.app_id)
+    return copied(Walls, row)
 
 
 def values_of(said: BaseInput) -> dict[str, Any]:
@@ -120,10 +121,9 @@ def base_of(row: Row) -> Base:
     """Return the base of a row, without the states of its documents."""
     return Base(
         base_id=row.base_id,
-        said=BaseInput(
-            name=row.name,
-            description=row.description,
-            is_of_tenant=row.is_of_tenant,
+        said=copied(
+            BaseInput,
+            row,
             walls=walls_of(row),
             bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region) if row.bedrock_id else None,
         ),

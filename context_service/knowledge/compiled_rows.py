@@ -407,13 +407,7 @@ class CompiledRows:
             for facet in page.facets
         }
         found = [
-            _Found(
-                seq=row.seq,
-                page_id=row.page_id,
-                written_at=row.written_at,
-                walls=walls[row.page_id, row.slug],
-                pieces=pieces[row.page_id, row.slug],
-            )
+            copied(_Found, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
             for row in placed
         ]
         for row in await transaction.query(_MOVE_PUT, ids):
@@ -436,7 +430,7 @@ class CompiledRows:
         pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
         counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
         await transaction.query(_PASSAGES, {"tenant_id": transaction.tenant_id, "counts": counts})
-        return _Found(seq=row.seq, page_id=row.page_id, written_at=row.written_at, walls=walls_of(row), pieces=pieces)
+        return copied(_Found, row, walls=walls_of(row), pieces=pieces)
 
     async def _pieces(
         self, transaction: Transaction, title: str, aliases: Sequence[str], heading: str, text: str
@@ -556,7 +550,7 @@ class CompiledRows:
                 await self._passages.remove_documents(transaction, scope, [row.seq])
         if said.text:
             pieces = await self._pieces(transaction, page.title, page.aliases, said.heading, said.text)
-            walls = Walls(graph_name=page.graph_name, agent_bundle_id=page.agent_bundle_id, app_id=page.app_id)
+            walls = copied(Walls, page)
             row_put = _put_row(page, said, walls, len(pieces), by)
             (row,) = await transaction.query(_PUT_FACETS, {**ids, "facets": json_rows([row_put])})
             found = _Found(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
@@ -625,7 +619,7 @@ def passage(
 
 def walls_of(row: Row) -> Walls:
     """Return the walls of a row."""
-    return Walls(graph_name=row.graph_name, agent_bundle_id=row.agent_bundle_id, app_id=row.app_id)
+    return copied(Walls, row)
 
 
 def audience_of(walls: Walls) -> index.Audience:

@@ -24,6 +24,7 @@ from context_service.knowledge.definition import TRUST, CompiledDefinition, Comp
 from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
 from service_runtime.calls import give_way
 from service_runtime.checks import utf8_bytes
+from service_runtime.copying import copied
 from service_runtime.turns import SLICE_S
 
 TITLE_CHARS_MAX = 200
@@ -297,10 +298,9 @@ class _Reader:
         if self._as_of_us is None:
             return None
         rules = self._facet.rules
-        return MadeFacet(
-            slug=rules.slug,
-            heading=rules.heading,
-            kind=rules.kind,
+        return copied(
+            MadeFacet,
+            rules,
             text="\n".join(self._lines),
             is_cut=self._is_cut,
             confidence=self._sure,

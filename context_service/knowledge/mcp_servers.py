@@ -427,5 +427,4 @@ def _tool(row: Row) -> Tool:
         server_name=row.display_name,
         server_url=row.url,
         server_is_disabled=row.is_disabled,
-        imported_json=row.imported_json,
     )

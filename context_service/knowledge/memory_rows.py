@@ -372,9 +372,7 @@ class MemoryRows:
             row,
             kind=MemoryKind(row.kind),
             sources=tuple(MemorySource(**one) for one in orjson.loads(row.sources)),
-            experience=Experience(goal=row.goal, outcome=row.outcome, quality=row.quality)
-            if row.goal or row.outcome or row.quality is not None
-            else None,
+            experience=copied(Experience, row) if row.goal or row.outcome or row.quality is not None else None,
             state=self._state(row),
             contradicts=tuple(row.contradicts),
         )

@@ -9,6 +9,7 @@ from context_service.knowledge.model import Experience, MemoryKind
 from context_service.knowledge.users_source import users_of
 from context_service.retrieval.passages import MEMORY, Audience, Scope
 from context_service.retrieval.sources import Origin, Source
+from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
 
 _MEMORIES = 200  # of a page
@@ -41,7 +42,7 @@ def memory_source(count_tokens: Callable[[str], int]) -> Source:
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> Origin:
         (row,) = rows
-        experience = Experience(goal=row.goal, outcome=row.outcome, quality=row.quality)
+        experience = copied(Experience, row)
         found = pieces_of(row.text, row.key, experience, count=count_tokens)
         return Origin(
             seq=row.seq,

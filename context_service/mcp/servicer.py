@@ -72,12 +72,11 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         )
         return pb.ListResourcesResponse(
             resources=[
-                pb.Resource(
+                copied(
+                    pb.Resource,
+                    record,
                     uri=f"wm://{record.working_memory_id}",
-                    name=record.name,
                     description=record.description[:_DESCRIPTION_CHARS_MAX],
-                    content_type=record.content_type,
-                    size_bytes=record.size_bytes,
                 )
                 for record in page.records
             ],

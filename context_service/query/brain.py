@@ -59,13 +59,12 @@ class CompiledFacets:
             )
             if facet:
                 expanded.append(
-                    Expanded(
+                    copied(
+                        Expanded,
+                        facet,
                         source_id=source_id,
-                        text=facet.text,
                         title=_BETWEEN.join((facet.title, facet.heading)),
                         scope=Scope.TEAM,
-                        as_of=facet.as_of,
-                        is_cut=facet.is_cut,
                     )
                 )
         return expanded

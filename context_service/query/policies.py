@@ -17,6 +17,7 @@ from context_service.query.setting_rows import SettingRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
+from service_runtime.copying import copied
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -183,14 +184,7 @@ def _rules(agent: Agent | None) -> list[Rules]:
 
 
 def _rules_of(said: AgentInput, whose: str) -> Rules:
-    return Rules(
-        agent_id=said.agent_id,
-        whose=whose,
-        allowed=_named(said.allowed),
-        defaults=_named(said.defaults),
-        node_ids=said.node_ids,
-        knowledge_bases=said.knowledge_bases,
-    )
+    return copied(Rules, said, whose=whose, allowed=_named(said.allowed), defaults=_named(said.defaults))
 
 
 def _named(names: ProviderNames | None) -> Named | None:

@@ -93,30 +93,18 @@ def _caller(caller: Caller) -> pb.GetCallerResponse:
     return copied(
         pb.GetCallerResponse,
         principal,
-        tenant_id=str(principal.tenant_id),
         tenant=caller.tenant,
         key_prefix=caller.key_prefix,
         scopes=sorted(principal.scopes),
         app_ids=sorted(principal.app_ids),
         graph_names=sorted(principal.graph_names),
-        context_id=str(principal.context_id or ""),
         expires_at=wire.timestamp(caller.expires_at) if caller.expires_at else None,
     )
 
 
 def _key(key: GivenKey) -> pb.ApiKey:
-    return copied(
-        pb.ApiKey,
-        key,
-        context_id=str(key.context_id or ""),
-        created_at=wire.timestamp(key.created_at),
-        expires_at=wire.timestamp(key.expires_at) if key.expires_at else None,
-        revoked_at=wire.timestamp(key.revoked_at) if key.revoked_at else None,
-        last_used_at=wire.timestamp(key.last_used_at) if key.last_used_at else None,
-    )
+    return copied(pb.ApiKey, key)
 
 
 def _call(call: AdministrativeCall) -> pb.AdministrativeCall:
-    return copied(
-        pb.AdministrativeCall, call, called_at=wire.timestamp(call.called_at), ids_json=orjson.dumps(call.ids).decode()
-    )
+    return copied(pb.AdministrativeCall, call, ids_json=orjson.dumps(call.ids).decode())

@@ -28,12 +28,10 @@ class AgentsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
         said = request.agent
         agent = await self._agents.put(
-            AgentInput(
-                agent_id=said.agent_id,
-                display_name=said.display_name,
-                template_id=said.template_id,
+            copied(
+                AgentInput,
+                said,
                 node_ids=ids_of("agent.node_ids", said.node_ids),
-                knowledge_bases=tuple(said.knowledge_bases),
                 allowed=_names(said.policy, "allowed"),
                 defaults=_names(said.policy, "defaults"),
                 callers=_callers(said.callers) if said.HasField("callers") else None,
@@ -119,9 +117,7 @@ def _names(policy: pb.AgentPolicy, field: str) -> ProviderNames | None:
 
 
 def _callers(callers: pb.AgentCallers) -> Callers:
-    return Callers(
-        user_ids=tuple(callers.user_ids), agent_ids=tuple(callers.agent_ids), subjects=tuple(callers.subjects)
-    )
+    return copied(Callers, callers)
 
 
 def _policy(said: AgentInput) -> pb.AgentPolicy:
@@ -136,11 +132,8 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
     return copied(
         pb.Agent,
         said,
-        node_ids=map(str, said.node_ids),
         policy=_policy(said),
-        callers=pb.AgentCallers(user_ids=callers.user_ids, agent_ids=callers.agent_ids, subjects=callers.subjects)
-        if callers
-        else None,
+        callers=copied(pb.AgentCallers, callers) if callers else None,
         version=agent.version,
         created_at=wire.timestamp(agent.created_at),
         updated_at=wire.timestamp(agent.updated_at),
@@ -151,15 +144,13 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
 
 def _template(template: Agent) -> pb.AgentTemplate:
     said = template.said
-    return pb.AgentTemplate(
+    return copied(
+        pb.AgentTemplate,
+        template,
         template_id=said.agent_id,
         display_name=said.display_name,
         node_ids=map(str, said.node_ids),
         knowledge_bases=said.knowledge_bases,
         policy=_policy(said),
-        version=template.version,
-        created_at=wire.timestamp(template.created_at),
-        updated_at=wire.timestamp(template.updated_at),
-        updated_by=template.updated_by,
         imported=imported_of(template.imported_json),
     )

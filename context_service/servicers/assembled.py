@@ -8,6 +8,7 @@ from context_service.history.context_assembly import AssembledNode
 from context_service.history.node_mapper import Skip, SkipReason
 from context_service.servicers import messages
 from contextkeep.context.v1 import chat_history_pb2 as pb
+from service_runtime.copying import copied
 
 _REASONS = {
     SkipReason.FILTERED: pb.SKIP_REASON_FILTERED,
@@ -42,7 +43,7 @@ def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
 
 def skipped(skip: Skip) -> pb.SkippedRule:
     """Return a rule that gave no message."""
-    return pb.SkippedRule(reason=_REASONS[skip.reason], rule=skip.rule, error=skip.error, elements=skip.elements)
+    return copied(pb.SkippedRule, skip, reason=_REASONS[skip.reason])
 
 
 def _fill_time(target: Timestamp, time_us: int) -> None:

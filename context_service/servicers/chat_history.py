@@ -139,11 +139,8 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         self, request: pb.FetchEntityHistoryRequest, context: object
     ) -> pb.FetchEntityHistoryResponse:
         """Answer a page of what happened to an entity."""
-        question = EntityQuestion(
-            node_id=str(await self._names.id_of("node_id", request.node_id, request)),
-            descending=request.descending,
-            page_size=request.page_size,
-            page_token=request.page_token,
+        question = copied(
+            EntityQuestion, request, node_id=str(await self._names.id_of("node_id", request.node_id, request))
         )
         page = await self._entities.page(calls.principal(), question)
         return pb.FetchEntityHistoryResponse(

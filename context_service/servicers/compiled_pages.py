@@ -89,11 +89,10 @@ class CompiledPagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         said = request.facet
         facet = await self._compiled.put_facet(
             parse_id("page_id", request.page_id),
-            FacetInput(
-                slug=said.slug,
-                heading=said.heading,
+            copied(
+                FacetInput,
+                said,
                 kind=KINDS.get(said.kind),
-                text=said.text,
                 confidence=said.confidence if said.HasField("confidence") else 1.0,
                 as_of=wire.time_of("facet.as_of", said.as_of) if said.HasField("as_of") else None,
                 fresh_until=wire.time_of("facet.fresh_until", said.fresh_until)
@@ -139,7 +138,6 @@ def _progress(counts: Counts) -> pb.CompilePagesResponse:
     return copied(
         pb.CompilePagesResponse,
         counts,
-        compile_id=str(counts.compile_id),
         pages_written=counts.written,
         pages_unchanged=counts.unchanged,
         pages_removed=counts.removed,
@@ -149,7 +147,7 @@ def _progress(counts: Counts) -> pb.CompilePagesResponse:
 
 
 def _problem(one: Problem) -> pb.RuleProblem:
-    return pb.RuleProblem(rule=one.rule, node_id=one.node_id, error=one.error)
+    return copied(pb.RuleProblem, one)
 
 
 def _made_facet(facet: MadeFacet) -> pb.Facet:
@@ -170,16 +168,7 @@ def _made_facet(facet: MadeFacet) -> pb.Facet:
 
 
 def _page(one: KeptPage) -> pb.CompiledPage:
-    return copied(
-        pb.CompiledPage,
-        one,
-        page_id=str(one.page_id),
-        node_id=str(one.node_id),
-        facets=map(_facet, one.facets),
-        compile_id=str(one.compile_id),
-        compiled_at=wire.timestamp(one.compiled_at),
-        created_at=wire.timestamp(one.created_at),
-    )
+    return copied(pb.CompiledPage, one, facets=map(_facet, one.facets))
 
 
 def _facet(one: KeptFacet) -> pb.Facet:
@@ -187,13 +176,9 @@ def _facet(one: KeptFacet) -> pb.Facet:
         pb.Facet,
         one,
         kind=NUMBER_OF_KIND[one.kind],
-        as_of=wire.timestamp(one.as_of),
-        fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
         sources=map(_source, one.sources),
         agent_bundle_ids=one.bundles,
         definition_version=one.definition_version if one.compile_id else 0,
-        compile_id=str(one.compile_id or ""),
-        written_at=wire.timestamp(one.written_at),
     )
 
 

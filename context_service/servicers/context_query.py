@@ -204,9 +204,6 @@ def _test(test: SourceTest) -> pb.SourceTest:
     return copied(
         pb.SourceTest,
         test,
-        test_id=str(test.test_id),
-        created_at=wire.timestamp(test.created_at) if test.created_at else None,
-        replay_of=str(test.replay_of or ""),
         question=pb.QueryContextRequest.FromString(test.question),
         hit_count=len(test.outcome["hits"]),
         duration_ms=test.outcome["duration_ms"],
@@ -247,7 +244,6 @@ def _question(request: pb.QueryContextRequest) -> Question:
         has_memory_options=options.HasField("memory"),
         time_from=wire.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
         time_to=wire.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
-        expand_refs=tuple(request.expand_refs),
     )
 
 
@@ -275,11 +271,7 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
             scope=_SCOPE[question.scope],
             depth=_DEPTH[question.depth],
             provider_ids=[one.entry.info.id for one in queried.statuses],
-            context_ids=map(str, question.context_ids),
-            node_ids=map(str, question.node_ids),
             memory_query_mode=_MEMORY_MODE[question.memory_mode],
-            time_from=wire.timestamp(question.time_from) if question.time_from else None,
-            time_to=wire.timestamp(question.time_to) if question.time_to else None,
         ),
         hits=[_hit(one, rank, families) for rank, one in enumerate(queried.hits, 1)],
         providers=map(_status, queried.statuses),
@@ -311,11 +303,7 @@ def _response(queried: Queried) -> pb.QueryContextResponse:
 
 def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
     return copied(
-        pb.ExpandedRef,
-        one,
-        scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED,
-        as_of=wire.timestamp(one.as_of) if one.as_of else None,
-        untrusted=one.is_found,
+        pb.ExpandedRef, one, scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED, untrusted=one.is_found
     )
 
 
@@ -330,10 +318,10 @@ def _told(told: Told) -> pb.AnsweredProvider:
 
 def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
     best = one.best
-    return pb.QueryHit(
-        ref=best.ref,
+    return copied(
+        pb.QueryHit,
+        best,
         rank=rank,
-        provider_id=best.provider_id,
         family=families[best.provider_id],
         title=best.hit.title,
         snippet=best.hit.snippet,
@@ -342,21 +330,13 @@ def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
         sources=[_source(source, families[source.provider_id]) for source in one.sources],
         metadata_json=orjson.dumps(best.hit.metadata).decode() if best.hit.metadata else "",
         as_of=wire.timestamp(best.hit.as_of) if best.hit.as_of else None,
-        trust=best.trust,
         untrusted=True,  # all that there is to search so far is written by people and tools
     )
 
 
 def _source(one: Candidate, family: str) -> pb.HitSource:
-    return pb.HitSource(
-        ref=one.ref,
-        provider_id=one.provider_id,
-        family=family,
-        label=one.hit.label,
-        uri=one.hit.uri,
-        source_id=one.hit.source_id,
-        scope=_OWN[one.hit.scope],
-        as_of=wire.timestamp(one.hit.as_of) if one.hit.as_of else None,
+    return copied(
+        pb.HitSource, one.hit, ref=one.ref, provider_id=one.provider_id, family=family, scope=_OWN[one.hit.scope]
     )
 
 
@@ -369,18 +349,16 @@ def _status(one: Status) -> pb.ProviderStatus:
         display_name=one.entry.info.display_name,
         state=_STATE[one.state],
         duration_ms=_ms(one.took_s),
-        as_of=wire.timestamp(one.as_of) if one.as_of else None,
     )
 
 
 def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
     info = ruled.entry.info
-    return pb.ContextProvider(
+    return copied(
+        pb.ContextProvider,
+        info,
         provider_id=info.id,
-        family=info.family,
-        display_name=info.display_name,
         scopes=[_OWN[one] for one in Scope if one in info.scopes],
-        is_default=info.is_default,
         is_installed=ruled.entry.is_installed,
         deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
         is_enabled=ruled.is_enabled,
@@ -420,11 +398,10 @@ def _tenants_memory_mode(said: pb.MemoryOptions) -> MemoryMode:
 
 
 def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
-    return pb.ProviderSetting(
+    return copied(
+        pb.ProviderSetting,
+        setting,
         provider_id=provider_id,
-        enabled=setting.enabled,
-        is_default=setting.is_default,
-        deadline_ms=setting.deadline_ms,
         workspace=None if setting.node_ids is None else pb.WorkspaceOptions(node_ids=map(str, setting.node_ids)),
         memory=None if setting.memory_mode is None else pb.MemoryOptions(query_mode=_MEMORY_MODE[setting.memory_mode]),
     )

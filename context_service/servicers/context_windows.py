@@ -389,13 +389,12 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Bring back what came of a fork."""
 
         def response(merged: Fork) -> pb.MergeWindowResponse:
-            return pb.MergeWindowResponse(
-                context_id=str(merged.context_id),
-                window_id=str(merged.window_id),
+            return copied(
+                pb.MergeWindowResponse,
+                merged,
                 ref=refs_between(merged.merged_seq, merged.merged_seq),
                 message_id=merged.merged_id,
                 tokens=merged.merged_tokens,
-                is_whole=merged.is_whole,
                 fork_ref=fork_ref(merged.number),
             )
 
@@ -413,12 +412,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         original = await self._originals.expand(
             parse_id("window_id", request.window_id), request.ref, principal=principal_of(request.subject_user_id)
         )
-        answer = pb.ExpandResponse(
-            content=original.content,
-            sha256=original.sha256,
-            is_json=original.is_json,
-            next_ref=original.next_ref,
-        )
+        answer = copied(pb.ExpandResponse, original, messages=None)
         for message in original.messages:
             message_wire.fill_of_context(answer.messages.add(), message)
         return answer
@@ -435,10 +429,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             principal=principal_of(request.subject_user_id),
         )
         return pb.SearchWindowResponse(
-            hits=[
-                pb.WindowHit(item=recalled_item(hit.item), step_from=hit.step_from, step_to=hit.step_to, zone=hit.zone)
-                for hit in hits
-            ],
+            hits=[copied(pb.WindowHit, hit, item=recalled_item(hit.item)) for hit in hits],
             by_meaning=by_meaning(meaning),
         )
 
@@ -509,18 +500,15 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         """Keep how steps ended."""
 
         def response(recorded: Recorded) -> pb.RecordOutcomeResponse:
-            return pb.RecordOutcomeResponse(
-                step_from=recorded.step_from, step_to=recorded.step_to, memory_id=str(recorded.memory_id or "")
-            )
+            return copied(pb.RecordOutcomeResponse, recorded)
 
         recorded = await self._outcomes.record(
             parse_id("window_id", request.window_id),
-            Outcome(
-                step_from=request.step_from,
-                step_to=request.step_to,
+            copied(
+                Outcome,
+                request,
                 is_success=request.success,
                 quality=request.quality if request.HasField("quality") else None,
-                lesson=request.lesson,
             ),
             principal=principal_of(request.subject_user_id),
             request=request_of("RecordOutcome", request, response=response),
@@ -599,7 +587,6 @@ def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.Compre
         stored,
         learned=_learned(stored, with_evidence=with_evidence),
         is_built_in=not stored.version,
-        created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
         imported=imported_of(stored.imported_json),
     )
 
@@ -608,10 +595,9 @@ def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile
     if stored.learned is None:
         return None
     counts = stored.evidence if with_evidence and stored.evidence else Counts()
-    return pb.LearnedProfile(
-        base=stored.base,
-        app_id=stored.app_id,
-        context_count=stored.context_count,
+    return copied(
+        pb.LearnedProfile,
+        stored,
         line_factors=stored.learned.lines,
         result_factors=stored.learned.results,
         line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.asked) for kind, one in counts.lines.items()},
@@ -620,13 +606,7 @@ def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile
 
 
 def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
-    return copied(
-        pb.Checkpoint,
-        made,
-        created_at=wire.timestamp(made.created_at),
-        last_seq=made.reached_seq,
-        imported=imported_of(made.imported_json),
-    )
+    return copied(pb.Checkpoint, made, last_seq=made.reached_seq, imported=imported_of(made.imported_json))
 
 
 def _said(message: Message) -> dict[str, Any]:
@@ -767,12 +747,8 @@ def _window(window: Window) -> pb.Window:
     return copied(
         pb.Window,
         window,
-        window_id=str(window.window_id),
-        context_id=str(window.context_id),
         format=_FORMATS[window.format],
         left_out_count=window.first_number,
-        created_at=wire.timestamp(window.created_at),
-        updated_at=wire.timestamp(window.updated_at),
         is_closed=window.closed_at is not None,
         compression_profile=window.profile,
         config=_config(window.config),

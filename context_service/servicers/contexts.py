@@ -266,14 +266,12 @@ class ContextsServicer(TasksServicer):
             reader=calls.principal(),
             writer=writer,
         )
-        return pb.SyncHistoryResponse(
-            context_id=str(synced.context_id or ""),
-            created=synced.created,
+        return copied(
+            pb.SyncHistoryResponse,
+            synced,
             appended_count=synced.appended,
             retracted_count=synced.retracted,
             unchanged_count=synced.unchanged,
-            nodes_failed=synced.nodes_failed,
-            roles_unknown=synced.roles_unknown,
             left_out_count=synced.left_out,
             left_out=[
                 pb.LeftOutMessage(node_id=one.node_id, reason=one.error.reason, detail=one.error.message)
@@ -394,27 +392,22 @@ def _sent(written: Written, said: Sequence[MessageInput]) -> Iterator[pb.SentMes
     by_id = {one.message_id: one.redacted for one in said if one.message_id}
     unnamed = iter([one.redacted for one in said if not one.message_id])
     for one in written.messages:
-        yield pb.SentMessage(
-            message_id=one.message_id,
-            seq=one.seq,
-            created_at=wire.timestamp(one.created_at),
-            tokens=one.tokens,
-            redacted_parts=by_id[one.message_id] if one.message_id in by_id else next(unnamed, ()),
+        yield copied(
+            pb.SentMessage, one, redacted_parts=by_id[one.message_id] if one.message_id in by_id else next(unnamed, ())
         )
 
 
 def _filter(request: pb.ListContextsRequest) -> ContextFilter:
     if request.state not in pb.ContextState.values():
         raise InvalidArgument(f"state {request.state} is unknown", field="state")
-    return ContextFilter(
-        agent_id=request.agent_id,
-        owner_user_id=request.owner_user_id,
+    return copied(
+        ContextFilter,
+        request,
         created_from=wire.time_of("created_from", request.created_from) if request.HasField("created_from") else None,
         created_to=wire.time_of("created_to", request.created_to) if request.HasField("created_to") else None,
         is_closed=None if not request.state else request.state == pb.CONTEXT_STATE_CLOSED,
         external_id=_external_id(request.external_id) if request.HasField("external_id") else None,
         metadata_contains_json=request.metadata_contains_json or "{}",
-        app_id=request.app_id,
         entity_node_id=parse_optional_id("entity_node_id", request.entity_node_id),
     )
 
@@ -428,20 +421,11 @@ def _index(state: IndexState) -> pb.ContextIndex:
         without_text_count=state.without_text,
         oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
         error=state.error,
-        unread=[
-            copied(pb.UnreadRecord, one, working_memory_id=str(one.record_id), task_id=str(one.task_id or ""))
-            for one in state.unread
-        ],
+        unread=[copied(pb.UnreadRecord, one, working_memory_id=str(one.record_id)) for one in state.unread],
     )
 
 
 def _erasure(erasure: Erasure) -> pb.Erasure:
     return copied(
-        pb.Erasure,
-        erasure,
-        erasure_id=str(erasure.erasure_id),
-        context_id=str(erasure.context_id),
-        state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING,
-        created_at=wire.timestamp(erasure.created_at),
-        finished_at=erasure.finished_at and wire.timestamp(erasure.finished_at),
+        pb.Erasure, erasure, state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING
     )

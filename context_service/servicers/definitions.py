@@ -15,7 +15,6 @@ from context_service.knowledge.definition import (
     FacetWalk,
 )
 from context_service.knowledge.definitions import Definitions
-from context_service.servicers import wire
 from context_service.servicers.compiled_pages import KINDS, NUMBER_OF_KIND, tried_page
 from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.node_names import NodeNames
@@ -121,13 +120,11 @@ def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
         FacetRules,
         facet,
         kind=kind_of(f"definition.facets[{place}].kind", facet.kind),
-        walk=FacetWalk(
-            edge_types=tuple(walk.edge_types),
+        walk=copied(
+            FacetWalk,
+            walk,
             direction=cast("Direction", walk.direction or "out"),
             depth_max=walk.depth_max or DEPTH_DEFAULT,
-            entity_types=tuple(walk.entity_types),
-            include_start=walk.include_start,
-            include_archived=walk.include_archived,
         )
         if facet.HasField("walk")
         else None,
@@ -153,14 +150,7 @@ def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
 
 def _definition(one: Definition) -> pb.Definition:
     return copied(
-        pb.Definition,
-        one,
-        state=_BY_STATE[one.state],
-        rules=_shown(one.rules),
-        created_at=wire.timestamp(one.created_at),
-        approved_at=wire.timestamp(one.approved_at) if one.approved_at else None,
-        retired_at=wire.timestamp(one.retired_at) if one.retired_at else None,
-        imported=imported_of(one.imported_json),
+        pb.Definition, one, state=_BY_STATE[one.state], rules=_shown(one.rules), imported=imported_of(one.imported_json)
     )
 
 

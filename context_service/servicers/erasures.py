@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from context_service.erasure.holds import Hold, Holds
 from context_service.erasure.subjects import SubjectErasure, Subjects
-from context_service.servicers import wire
 from contextkeep.context.v1 import contexts_pb2, erasures_pb2_grpc
 from contextkeep.context.v1 import erasures_pb2 as pb
 from service_runtime import calls
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -77,24 +77,13 @@ def _counts(counts: Mapping[str, int]) -> list[pb.ErasureCount]:
 
 
 def _erasure(erasure: SubjectErasure) -> pb.SubjectErasure:
-    return pb.SubjectErasure(
-        erasure_id=str(erasure.erasure_id),
+    return copied(
+        pb.SubjectErasure,
+        erasure,
         state=contexts_pb2.ERASURE_STATE_FINISHED if erasure.finished_at else contexts_pb2.ERASURE_STATE_RUNNING,
-        created_at=wire.timestamp(erasure.created_at),
-        finished_at=erasure.finished_at and wire.timestamp(erasure.finished_at),
-        requested_by=erasure.requested_by,
         removed=_counts(erasure.removed),
-        is_begun_in_graph=erasure.is_begun_in_graph,
-        old_copies=erasure.old_copies,
     )
 
 
 def _hold(hold: Hold) -> pb.Hold:
-    return pb.Hold(
-        hold_id=str(hold.hold_id),
-        subject=hold.subject,
-        context_id=str(hold.context_id or ""),
-        reason=hold.reason,
-        created_at=wire.timestamp(hold.created_at),
-        created_by=hold.created_by,
-    )
+    return copied(pb.Hold, hold)

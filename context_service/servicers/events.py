@@ -6,18 +6,17 @@ from typing import cast
 
 from context_service.entity_history.events import Event
 from contextkeep.context.v1 import chat_history_pb2 as pb
+from service_runtime.copying import copied
 
 
 def event(node_id: str, of: Event) -> pb.HistoryEvent:
     """Return an event of an entity."""
-    message = pb.HistoryEvent(
+    message = copied(
+        pb.HistoryEvent,
+        of,
         kind=cast("pb.HistoryEventKind", pb.HistoryEventKind.Value(f"HISTORY_EVENT_KIND_{of.kind.name}")),
-        principal=of.principal,
         node_id=node_id,
-        edge_id=of.edge_id,
-        working_memory_id=of.working_memory_id,
-        request_id=of.request_id,
-        document_json=of.document_json,
+        time=None,
     )
     message.time.seconds, microseconds = divmod(of.time_us, 1_000_000)
     message.time.nanos = microseconds * 1000

@@ -73,13 +73,12 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
     async def QueryWMRecords(self, request: pb.QueryWMRecordsRequest, context: object) -> pb.QueryWMRecordsResponse:
         """Answer a question about records."""
-        question = Question(
+        question = copied(
+            Question,
+            request,
             select=tuple(request.select),
-            where_json=request.where_json,
             group_by=tuple(request.group_by),
             order_by=tuple(Order(column=key.column, descending=key.descending) for key in request.order_by),
-            limit=request.limit,
-            include_archived=request.include_archived,
         )
         answer = await self._finders.queries.answer(question, principal=calls.principal())
         return pb.QueryWMRecordsResponse(rows_json=answer.rows_json, has_more=answer.has_more)
@@ -87,23 +86,14 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
 def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
     node = entity.node
-    return pb.ManifestEntity(
+    return copied(
+        pb.ManifestEntity,
+        node,
         entity_node_id=node.node_id,
-        name=node.name,
         specific_type_name=node.type,
         parent_node_id=node.parent_id,
-        edge_type=node.edge_type,
-        depth=node.depth,
         path=entity.path,
-        groups=[
-            pb.ManifestGroup(
-                memory_type=group.memory_type,
-                record_count=group.record_count,
-                size_bytes=group.size_bytes,
-                records=map(record_message, group.records),
-            )
-            for group in entity.groups
-        ],
+        groups=[copied(pb.ManifestGroup, group, records=map(record_message, group.records)) for group in entity.groups],
     )
 
 

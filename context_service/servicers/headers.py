@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from context_service.contexts.model import Context
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
-from context_service.servicers.records_wire import optional_id
 from contextkeep.context.v1 import contexts_pb2 as pb
 from service_runtime.copying import copied
 
@@ -15,12 +13,7 @@ def header_of(context: Context) -> pb.Context:
     return copied(
         pb.Context,
         context,
-        context_id=str(context.context_id),
         external_ids=[pb.ExternalId(system=one.system, id=one.id) for one in context.external_ids],
-        entity_node_id=optional_id(context.entity_node_id),
-        created_at=wire.timestamp(context.created_at),
-        updated_at=wire.timestamp(context.updated_at),
-        expires_at=context.expires_at and wire.timestamp(context.expires_at),
         state=pb.CONTEXT_STATE_CLOSED if context.closed_at else pb.CONTEXT_STATE_OPEN,
         ancestor_ids=map(str, context.ancestors[:-1]),
         imported=imported_of(context.imported_json),

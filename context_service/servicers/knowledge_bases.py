@@ -12,7 +12,6 @@ from context_service.knowledge.knowledge_base import (
     Walls,
 )
 from context_service.knowledge.knowledge_bases import KnowledgeBases
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -47,11 +46,10 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
         said = request.knowledge_base
         base = await self._bases.put(
-            BaseInput(
-                name=said.name,
-                description=said.description,
-                is_of_tenant=said.is_of_tenant,
-                walls=Walls(graph_name=said.graph_name, agent_bundle_id=said.agent_bundle_id, app_id=said.app_id),
+            copied(
+                BaseInput,
+                said,
+                walls=copied(Walls, said),
                 bedrock=Bedrock(bedrock_id=said.bedrock.knowledge_base_id, region=said.bedrock.region)
                 if said.HasField("bedrock")
                 else None,
@@ -94,10 +92,9 @@ class KnowledgeBasesServicer(knowledge_pb2_grpc.KnowledgeServicer):
         source = said.WhichOneof("source")
         document = await self._bases.add(
             request.knowledge_base,
-            DocumentInput(
-                name=said.name,
-                uri=said.uri,
-                content_type=said.content_type,
+            copied(
+                DocumentInput,
+                said,
                 data=said.data if source == "data" else None,
                 record_id=parse_id("document.working_memory_id", said.working_memory_id)
                 if source == "working_memory_id"
@@ -152,8 +149,6 @@ def _base(base: Base) -> pb.KnowledgeBase:
             for state in DocumentState
             if state in base.documents
         ],
-        created_at=wire.timestamp(base.created_at),
-        updated_at=wire.timestamp(base.updated_at),
         bedrock=pb.BedrockKnowledgeBase(knowledge_base_id=said.bedrock.bedrock_id, region=said.bedrock.region)
         if said.bedrock
         else None,
@@ -165,11 +160,8 @@ def _document(document: Document) -> pb.Document:
     return copied(
         pb.Document,
         document,
-        document_id=str(document.document_id),
         knowledge_base=document.base,
         working_memory_id=str(document.record_id or ""),
         state=_BY_STATE[document.state],
-        created_at=wire.timestamp(document.created_at),
-        updated_at=wire.timestamp(document.updated_at),
         imported=imported_of(document.imported_json),
     )

@@ -7,7 +7,6 @@ from typing import cast
 from context_service.graph import Direction
 from context_service.history.registry import Listed
 from context_service.history.rules import DEPTH_DEFAULT, MessageRule, Order, Ordering, Rules
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from service_runtime.copying import copied
@@ -18,10 +17,8 @@ def rules(message: pb.MappingRules) -> Rules:
     return copied(
         Rules,
         message,
-        edge_types=tuple(message.edge_types),
         direction=cast("Direction", message.direction or "out"),
         depth_max=message.depth_max or DEPTH_DEFAULT,
-        entity_types=tuple(message.entity_types),
         messages=tuple(copied(MessageRule, rule) for rule in message.messages),
         order=cast("Order", message.order or "ascending"),
         role_mapping=dict(message.role_mapping),
@@ -42,7 +39,5 @@ def mapping(listed: Listed) -> pb.Mapping:
             messages=[copied(pb.MessageRule, rule) for rule in shown.messages],
         ),
         built_in=not listed.version,
-        created_at=wire.timestamp(listed.created_at) if listed.created_at else None,
-        updated_at=wire.timestamp(listed.updated_at) if listed.updated_at else None,
         imported=imported_of(listed.imported_json),
     )

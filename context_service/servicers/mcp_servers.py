@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from context_service.knowledge.mcp_servers import Approval, McpServers, Server, ServerInput
 from context_service.knowledge.mcp_tool import Tool, ToolState
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
 from contextkeep.context.v1 import knowledge_pb2_grpc
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
@@ -34,9 +33,7 @@ class McpServersServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
         said = request.server
         server = await self._mcp_servers.put(
-            ServerInput(
-                server_id=said.server_id, display_name=said.display_name, url=said.url, is_disabled=said.disabled
-            ),
+            copied(ServerInput, said, is_disabled=said.disabled),
             secret=request.bearer_secret,
             clears_secret=request.clear_secret,
             principal=calls.principal(),
@@ -107,15 +104,7 @@ def _without_secret(request: pb.PutMcpServerRequest, response: Response) -> Requ
 
 
 def _server(server: Server) -> pb.McpServer:
-    return copied(
-        pb.McpServer,
-        server,
-        disabled=server.is_disabled,
-        created_at=wire.timestamp(server.created_at),
-        updated_at=wire.timestamp(server.updated_at),
-        discovered_at=wire.timestamp(server.discovered_at) if server.discovered_at else None,
-        imported=imported_of(server.imported_json),
-    )
+    return copied(pb.McpServer, server, disabled=server.is_disabled, imported=imported_of(server.imported_json))
 
 
 def _tool(tool: Tool) -> pb.McpTool:
@@ -127,7 +116,5 @@ def _tool(tool: Tool) -> pb.McpTool:
         reason=tool.refused,
         arguments_json=tool.arguments,
         definition_sha256=tool.definition.sha256,
-        approved_at=wire.timestamp(tool.approved_at) if tool.approved_at else None,
-        discovered_at=wire.timestamp(tool.discovered_at),
         imported=imported_of(tool.imported_json),
     )

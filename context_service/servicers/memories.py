@@ -97,11 +97,10 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
             which=_filter(request.filter),
         )
         reflected = await self._remembering.reflect(asked, principal=somebody_of(request.subject_user_id))
-        return pb.ReflectMemoriesResponse(
-            statement=reflected.statement,
+        return copied(
+            pb.ReflectMemoriesResponse,
+            reflected,
             memory_ids=[str(one.memory_id) for one in reflected.memories],
-            superseded_ids=map(str, reflected.superseded_ids),
-            method=reflected.method,
             mode=reflected.recalled.mode,
             meaning_error=reflected.recalled.error,
         )
@@ -159,20 +158,11 @@ class MemoriesServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
 
 def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
-    return pb.ConsolidateMemoriesResponse(
-        plan=done.plan,
-        merged=[
-            pb.MergedMemories(memory_id=str(one.memory_id), text=one.text, merged_ids=map(str, one.merged_ids))
-            for one in done.merged
-        ],
-        promoted=[
-            pb.PromotedLesson(
-                memory_id=str(one.memory_id or ""), text=one.text, experience_ids=map(str, one.experience_ids)
-            )
-            for one in done.promoted
-        ],
-        has_more=done.has_more,
-        is_applied=done.is_applied,
+    return copied(
+        pb.ConsolidateMemoriesResponse,
+        done,
+        merged=[copied(pb.MergedMemories, one) for one in done.merged],
+        promoted=[copied(pb.PromotedLesson, one) for one in done.promoted],
     )
 
 
@@ -219,19 +209,9 @@ def _memory(one: Memory) -> pb.Memory:
     return copied(
         pb.Memory,
         one,
-        memory_id=str(one.memory_id),
         kind=_KINDS[one.kind],
         sources=[copied(pb.MemorySource, source) for source in one.sources],
-        happened_at=wire.timestamp(one.happened_at),
-        experience=pb.MemoryExperience(
-            goal=one.experience.goal, outcome=one.experience.outcome, quality=one.experience.quality
-        )
-        if one.experience
-        else None,
+        experience=copied(pb.MemoryExperience, one.experience) if one.experience else None,
         state=_STATES[one.state],
-        superseded_by=str(one.superseded_by or ""),
-        contradicts=map(str, one.contradicts),
-        created_at=wire.timestamp(one.created_at),
-        updated_at=wire.timestamp(one.updated_at),
         imported=imported_of(one.imported_json),
     )

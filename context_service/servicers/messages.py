@@ -102,13 +102,9 @@ def part_of(message: message_pb2.Part) -> Part:
             return Part(url=message.url, **common)
         case "tool_call":
             call = message.tool_call
-            return Part(tool_call=ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json), **common)
+            return Part(tool_call=copied(ToolCall, call), **common)
         case "tool_result":
-            result = ToolResult(
-                tool_call_id=message.tool_result.tool_call_id,
-                content_json=message.tool_result.content_json,
-                is_error=message.tool_result.is_error,
-            )
+            result = copied(ToolResult, message.tool_result)
             return Part(tool_result=result, **common)
         case "reasoning":
             block = message.reasoning

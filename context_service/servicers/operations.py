@@ -7,7 +7,6 @@ import orjson
 from context_service.operations.jobs import Job, Jobs
 from context_service.operations.tenants import StoredTenant, Tenants
 from context_service.operations.work import Work
-from context_service.servicers import wire
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.context.v1 import administration_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -50,7 +49,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
         """List what is owed."""
         found = await self._work.owed(principal=calls.principal())
         return pb.ListBackgroundWorkResponse(
-            work=[copied(pb.BackgroundWork, one, oldest_at=wire.timestamp(one.oldest_at)) for one in found.work],
+            work=[copied(pb.BackgroundWork, one) for one in found.work],
             databases_away=found.databases_away,
         )
 
@@ -84,21 +83,17 @@ def _tenant(tenant: StoredTenant) -> pb.Tenant:
         pb.Tenant,
         tenant,
         tenant_id=str(tenant.id),
-        created_at=wire.timestamp(tenant.created_at),
         limits=pb.TenantLimits(**{name: getattr(tenant, name) for name in _LIMITS}),
     )
 
 
 def _job(job: Job) -> pb.Job:
-    return pb.Job(
+    return copied(
+        pb.Job,
+        job,
         job_id=str(job.id),
         kind=f"JOB_KIND_{job.kind}",
         state=f"JOB_STATE_{job.state}",
-        started_at=wire.timestamp(job.started_at),
-        updated_at=wire.timestamp(job.updated_at),
-        finished_at=wire.timestamp(job.finished_at) if job.finished_at else None,
-        started_by=job.started_by,
-        error=job.error,
         quick=job.options["quick"],
         repair=job.options["repair"],
         progress_json=orjson.dumps(job.progress).decode(),

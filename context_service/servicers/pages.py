@@ -64,14 +64,7 @@ class PagesServicer(knowledge_pb2_grpc.KnowledgeServicer):
             principal=somebody_of(request.subject_user_id),
         )
         versions = [
-            pb.PageVersion(
-                version=one.version,
-                title=one.title,
-                written_by=one.created_by,
-                created_at=wire.timestamp(one.created_at),
-                size_bytes=one.size_bytes,
-                imported=imported_of(one.imported_json),
-            )
+            copied(pb.PageVersion, one, written_by=one.created_by, imported=imported_of(one.imported_json))
             for one in found
         ]
         return pb.ListPageVersionsResponse(versions=versions, next_page_token=next_page_token)
@@ -97,12 +90,7 @@ class _Names(Protocol):
 
 
 def _name(request: _Names) -> PageName:
-    return PageName(
-        page_id=parse_optional_id("page_id", request.page_id),
-        slug=request.slug,
-        app_id=request.app_id,
-        agent_bundle_id=request.agent_bundle_id,
-    )
+    return copied(PageName, request, page_id=parse_optional_id("page_id", request.page_id))
 
 
 def _input(said: pb.PageInput) -> PageInput:
@@ -110,7 +98,7 @@ def _input(said: pb.PageInput) -> PageInput:
         PageInput,
         said,
         aliases=tuple(said.aliases),
-        sources=[PageSource(label=one.label, uri=one.uri, id=one.id) for one in said.sources],
+        sources=[copied(PageSource, one) for one in said.sources],
         memory_ids=[parse_id(f"page.memory_ids[{number}]", one) for number, one in enumerate(said.memory_ids)],
         fresh_until=wire.time_of("page.fresh_until", said.fresh_until) if said.HasField("fresh_until") else None,
     )
@@ -120,17 +108,9 @@ def _page(one: Page, *, whole: bool = False) -> pb.Page:
     return copied(
         pb.Page,
         one,
-        page_id=str(one.page_id),
         family=WIKI,
         markdown=one.markdown if whole else "",
-        sources=[pb.PageSource(label=source.label, uri=source.uri, id=source.id) for source in one.sources]
-        if whole
-        else (),
-        memory_ids=map(str, one.memory_ids),
+        sources=[copied(pb.PageSource, source) for source in one.sources] if whole else (),
         state=pb.PAGE_STATE_STALE if one.stale else pb.PAGE_STATE_FRESH,
-        as_of=wire.timestamp(one.as_of),
-        fresh_until=wire.timestamp(one.fresh_until) if one.fresh_until else None,
-        created_at=wire.timestamp(one.created_at),
-        updated_at=wire.timestamp(one.updated_at),
         imported=imported_of(one.imported_json),
     )

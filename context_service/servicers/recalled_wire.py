@@ -9,7 +9,6 @@ from context_service.contexts.recall import ByMeaning, Filter, RecalledItem
 from context_service.history.messages import ROLE_NAMES
 from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import wire
-from context_service.servicers.records_wire import optional_id
 from context_service.servicers.said import ids_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import InvalidArgument
@@ -51,4 +50,4 @@ def by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
 
 def recalled_item(item: RecalledItem) -> pb.RecalledItem:
     """Render a passage."""
-    return copied(pb.RecalledItem, item, task_id=optional_id(item.task_id), said_at=wire.timestamp(item.said_at))
+    return copied(pb.RecalledItem, item)

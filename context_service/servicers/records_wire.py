@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
 from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.record import Record
@@ -18,24 +17,14 @@ def record_message(record: Record) -> pb.WMRecord:
         pb.WMRecord,
         record,
         working_memory_id=str(record.id),
-        entity_node_id=optional_id(record.entity_node_id),
         content_json=record.content_json or "",
         content_text=record.content_text or "",
         sha256=record.sha256.hex(),
         status=pb.RECORD_STATUS_ARCHIVED if record.is_archived else pb.RECORD_STATUS_ACTIVE,
-        context_id=optional_id(record.context_id),
-        expires_at=record.expires_at and wire.timestamp(record.expires_at),
-        created_at=wire.timestamp(record.created_at),
-        updated_at=wire.timestamp(record.updated_at),
         index_state=f"INDEX_STATE_{record.index_state}",
         text_state=f"INDEX_STATE_{record.text_state}",
         imported=imported_of(record.imported_json),
     )
-
-
-def optional_id(value: UUID | None) -> str:
-    """Return an id as text; empty for none."""
-    return str(value) if value else ""
 
 
 def record_filter(

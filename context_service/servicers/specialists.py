@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from context_service.knowledge.specialists import Specialist, SpecialistInput, Specialists
-from context_service.servicers import wire
 from context_service.servicers.imported_wire import imported_of
 from context_service.servicers.said import ids_of
 from contextkeep.context.v1 import knowledge_pb2_grpc
@@ -49,11 +48,4 @@ class SpecialistsServicer(knowledge_pb2_grpc.KnowledgeServicer):
 
 
 def _specialist(specialist: Specialist) -> pb.Specialist:
-    return copied(
-        pb.Specialist,
-        specialist,
-        node_ids=map(str, specialist.node_ids),
-        created_at=wire.timestamp(specialist.created_at),
-        updated_at=wire.timestamp(specialist.updated_at),
-        imported=imported_of(specialist.imported_json),
-    )
+    return copied(pb.Specialist, specialist, imported=imported_of(specialist.imported_json))

@@ -39,13 +39,7 @@ def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) ->
         tokens=statistics.zones.all,
         tokens_by_zone=zones,
         levels=[
-            pb.LevelStats(
-                zone=one.zone,
-                step_count=one.steps,
-                log_tokens=one.log_tokens,
-                tokens=one.tokens,
-                ratio=one.log_tokens / one.tokens if one.tokens else 0,
-            )
+            copied(pb.LevelStats, one, step_count=one.steps, ratio=one.log_tokens / one.tokens if one.tokens else 0)
             for one in statistics.levels
         ],
         savings=statistics.savings,

@@ -133,12 +133,11 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
         artifact = await self._artifacts.put(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
-            ArtifactInput(
+            copied(
+                ArtifactInput,
+                said,
                 artifact_id=named(said.artifact_id),
-                name=said.name,
-                description=said.description,
                 parts=parts,
-                metadata_json=said.metadata_json,
                 append=request.append,
                 is_last=request.last_chunk,
             ),
@@ -217,18 +216,7 @@ def _task(task: Task) -> pb.Task:
     )
     if task.message:
         _fill(status, task.message)
-    return pb.Task(
-        task_id=str(task.task_id),
-        context_id=str(task.context_id),
-        status=status,
-        reference_task_ids=map(str, task.reference_task_ids),
-        metadata_json=task.metadata_json,
-        version=task.version,
-        created_by=task.created_by,
-        created_at=wire.timestamp(task.created_at),
-        updated_at=wire.timestamp(task.updated_at),
-        imported=imported_of(task.imported_json),
-    )
+    return copied(pb.Task, task, status=status, imported=imported_of(task.imported_json))
 
 
 def _happened(one: Happened) -> pb.WatchContextResponse:
@@ -249,17 +237,7 @@ def _happened(one: Happened) -> pb.WatchContextResponse:
 
 def _artifact(artifact: Artifact) -> pb.Artifact:
     """Return an artifact without its parts and metadata."""
-    return copied(
-        pb.Artifact,
-        artifact,
-        task_id=str(artifact.task_id),
-        context_id=str(artifact.context_id),
-        created_at=wire.timestamp(artifact.created_at),
-        updated_at=wire.timestamp(artifact.updated_at),
-        imported=imported_of(artifact.imported_json),
-        parts=None,
-        metadata_json=None,
-    )
+    return copied(pb.Artifact, artifact, imported=imported_of(artifact.imported_json), parts=None, metadata_json=None)
 
 
 def _fill(status: pb.TaskStatus, said: MessageInput) -> None:

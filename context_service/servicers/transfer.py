@@ -7,7 +7,6 @@ from contextlib import aclosing
 
 import orjson
 
-from context_service.servicers import wire
 from context_service.transfer.exporting import Exporting, Scope
 from context_service.transfer.import_rows import Run
 from context_service.transfer.importing import Importing, report_of
@@ -17,6 +16,7 @@ from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import USER_ID_CHARS_MAX
 from service_runtime.checks import check_text
+from service_runtime.copying import copied
 from service_runtime.ids import parse_id
 
 _GRAPH_CHARS_MAX = 512
@@ -98,13 +98,10 @@ async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGene
 
 def _imported(run: Run) -> pb.ImportedArchive:
     report = report_of(run)
-    return pb.ImportedArchive(
-        import_id=str(run.import_id) if run.import_id else "",
+    return copied(
+        pb.ImportedArchive,
+        run,
         state=_STATES["DONE" if run.import_id is None else run.state],
-        offset_bytes=run.offset_bytes,
-        pieces=run.pieces,
-        created_at=run.created_at and wire.timestamp(run.created_at),
-        updated_at=run.updated_at and wire.timestamp(run.updated_at),
         manifest_json=orjson.dumps(run.manifest).decode(),
         rows=[
             pb.ImportedRows(table=table, written=written, present=present, conflicts=conflicts)

@@ -7,14 +7,11 @@ from datetime import UTC, datetime, timedelta
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.errors import InvalidArgument
+from service_runtime.copying import timestamp
+
+__all__ = ["time_of", "timestamp"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def timestamp(time: datetime) -> Timestamp:
-    """Return an aware time as a message."""
-    since = time - _EPOCH  # by parts: `Timestamp.FromDatetime` takes ten times as long
-    return Timestamp(seconds=since.days * 86400 + since.seconds, nanos=since.microseconds * 1000)
 
 
 def time_of(field: str, timestamp: Timestamp) -> datetime:

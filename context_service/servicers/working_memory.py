@@ -12,7 +12,7 @@ from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.llm.embeddings import Embedding
 from context_service.servicers import wire
 from context_service.servicers.finding import Finders, FindingServicer
-from context_service.servicers.records_wire import optional_id, record_filter, record_message
+from context_service.servicers.records_wire import record_filter, record_message
 from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import CONTENTS, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
@@ -257,11 +257,10 @@ class WorkingMemoryServicer(FindingServicer):
         return await self._finders.names.id_of("entity_node_id", request.entity_node_id, request)
 
     def _upload(self, upload: Upload) -> pb.Upload:
-        return pb.Upload(
+        return copied(
+            pb.Upload,
+            upload,
             upload_id=str(upload.id),
-            offset_bytes=upload.offset_bytes,
-            size_bytes=upload.size_bytes,
-            expires_at=upload.expires_at and wire.timestamp(upload.expires_at),
             part_bytes_max=self._uploads.part_bytes_max,
             record=None if upload.record is None else record_message(upload.record),
         )
@@ -277,7 +276,6 @@ def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
         message,
         id=parse_optional_id(f"{path}.working_memory_id", message.working_memory_id),
         entity_node_id=parse_optional_id(f"{path}.entity_node_id", message.entity_node_id),
-        tags=tuple(message.tags),
         expires_at=wire.time_of(f"{path}.expires_at", message.expires_at) if message.HasField("expires_at") else None,
         embedding=embedding,
     )
@@ -363,20 +361,8 @@ def _not_negative(field: str, value: int) -> int:
 
 
 def _action(action: Action) -> pb.WMRecordAction:
-    return pb.WMRecordAction(
-        kind=f"RECORD_ACTION_KIND_{action.kind.upper()}",
-        created_at=wire.timestamp(action.created_at),
-        principal=action.principal,
-        request_id=optional_id(action.request_id),
-        details_json=action.details_json,
-    )
+    return copied(pb.WMRecordAction, action, kind=f"RECORD_ACTION_KIND_{action.kind.upper()}")
 
 
 def _entry(record: Record) -> pb.BlobEntry:
-    return copied(
-        pb.BlobEntry,
-        record,
-        working_memory_id=str(record.id),
-        sha256=record.sha256.hex(),
-        created_at=wire.timestamp(record.created_at),
-    )
+    return copied(pb.BlobEntry, record, working_memory_id=str(record.id), sha256=record.sha256.hex())

@@ -44,6 +44,7 @@ from contextkeep.errors import Aborted, ContextNotFound, InvalidPageToken, Permi
 from contextkeep.version import __version__
 from service_runtime import background
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.held_bytes import Held, HeldBytes
 from service_runtime.ids import new_id
 from service_runtime.pages import decode_token, encode_token
@@ -450,9 +451,7 @@ class Exporting:
         if not found:
             raise Aborted("a record was removed while it was read; go on from the resume token", record_id=record_id)
         (row,) = found
-        stored = StoredBlob(
-            provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c or b"")
-        )
+        stored = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
         place.count("blob", 1)
         place.count("blob_bytes", row.size_bytes)
         at = 0

@@ -25,6 +25,7 @@ from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
 from service_runtime.auth import Principal
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
 _MESSAGES_MAX = 500  # of an answer
@@ -248,5 +249,5 @@ def _hits(items: Sequence[RecalledItem], parts: Sequence[Seen], window: Window) 
             hits.append(Hit(item=item))
         else:
             step = steps[at]
-            hits.append(Hit(item=item, step_from=step.step_from, step_to=step.step_to, zone=step.zone))
+            hits.append(copied(Hit, step, item=item))
     return hits

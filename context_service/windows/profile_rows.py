@@ -208,5 +208,4 @@ def _stored(row: Row) -> StoredProfile:
         row,
         learned=learned_of(row.learned) if row.learned else None,
         evidence=counts_of(row.evidence) if row.evidence else None,
-        imported_json=row.imported_json,
     )

@@ -1235,4 +1235,4 @@ def _all_held(rows: Sequence[Row]) -> list[Held]:
 
 def _held(row: Row) -> Held:
     entry = copied(Entry, row)
-    return Held(number=row.number, entry=entry, source=row.source, created_at=row.created_at)
+    return copied(Held, row, entry=entry)

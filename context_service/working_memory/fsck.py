@@ -20,6 +20,7 @@ from context_service.working_memory import stored_blobs
 from context_service.working_memory.moving import DAMAGED, GRACE_S_MIN, Mover, for_each
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
+from service_runtime.copying import copied
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
 
@@ -251,11 +252,10 @@ def _problem(
     repaired: bool = False,
     what: str,
 ) -> Problem:
-    return Problem(
+    return copied(
+        Problem,
+        blob,
         kind=kind,
-        provider=blob.provider,
-        key=blob.key,
-        size_bytes=blob.size_bytes,
         tenant_id=str(tenant.tenant_id),
         blob_id=str(blob.id),
         working_memory_ids=tuple(map(str, records)),

@@ -104,7 +104,6 @@ def record_of(row: Row, *, with_content: bool = False) -> Record:
         content_text=row.content_text if with_content else None,
         blob_key=row.blob_key or "",
         sha256=bytes(row.sha256 or b""),
-        tags=tuple(row.tags),
         expires_at=row.expires_at and row.expires_at.astimezone(UTC),
         created_at=row.created_at.astimezone(UTC),
         updated_at=row.updated_at.astimezone(UTC),

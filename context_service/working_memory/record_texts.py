@@ -11,6 +11,7 @@ from context_service.retrieval.documents.reading import FILE_BYTES_MAX, Document
 from context_service.retrieval.part_texts import json_text
 from context_service.working_memory.fields import content_type_of_name
 from contextkeep.errors import BlobCorrupted
+from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant
 
@@ -72,9 +73,7 @@ class RecordTexts:
             return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
         if row.size_bytes > FILE_BYTES_MAX:
             return Unread(reason=Reason.TOO_LARGE, detail=f"it has more than {FILE_BYTES_MAX} bytes")
-        blob = StoredBlob(
-            provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c or b"")
-        )
+        blob = copied(StoredBlob, row, crc32c=bytes(row.crc32c or b""))
         try:
             async with aclosing(self._storage.read(blob, start_bytes=0, end_bytes=blob.size_bytes)) as chunks:
                 charset = charset_of(row.content_type)

@@ -32,6 +32,7 @@ from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_text
 from service_runtime.conditions import Bindings, condition_sql
+from service_runtime.copying import copied
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.vectors import check_vector
@@ -421,15 +422,7 @@ def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
     for record_id, score in reciprocal_ranks(list(texts), list(vectors)).items():
         text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
         both.append(
-            Found(
-                id=record_id,
-                score=score,
-                text_place=text.text_place,
-                text_score=text.text_score,
-                vector_place=vector.vector_place,
-                similarity=vector.similarity,
-                approximate=vector.approximate,
-            )
+            copied(Found, vector, id=record_id, score=score, text_place=text.text_place, text_score=text.text_score)
         )
     return both
 

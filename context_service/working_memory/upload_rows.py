@@ -19,6 +19,7 @@ from context_service.blobs.storage import Declared, Digest, StoredBlob
 from context_service.llm.embeddings import Embedding
 from context_service.working_memory.fields import RecordInput
 from contextkeep.errors import Aborted, UploadNotFound
+from service_runtime.copying import copied
 from service_runtime.postgres import Tenant, Transaction
 
 _START_UPLOAD = """
@@ -151,7 +152,7 @@ async def renew(tenant: Tenant, upload_id: UUID, *, lease_s: float) -> bool:
 async def parts(transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
     """Return where the parts of a locked upload are, in their order."""
     return [
-        StoredBlob(provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c))
+        copied(StoredBlob, row, crc32c=bytes(row.crc32c))
         for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
     ]
 
