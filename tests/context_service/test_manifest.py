@@ -13,13 +13,7 @@ import pytest
 from context_service.working_memory.manifest import GROUPS_MAX
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import (
-    AnswerTooLarge,
-    InvalidArgument,
-    InvalidPageToken,
-    LimitExceeded,
-    Unavailable,
-)
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, Unavailable
 from service_runtime.calls import current_call
 from service_runtime.postgres import Across, Database, Tenant
 from tests.conftest import KEY, PRINCIPAL, Addresses

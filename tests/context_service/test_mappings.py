@@ -81,15 +81,6 @@ async def failure(call: object) -> ContextKeepError:
     return raised(caught.value)
 
 
-async def test_the_same_rules_again_are_ok_and_change_nothing(stub: ChatHistoryStub):
-    first = await register(stub, app_id="app")
-    second = await register(stub, app_id="app")
-
-    assert (first.changed, second.changed) == (True, False)
-    assert second.mapping == first.mapping
-    assert first.mapping.version == 1
-
-
 async def test_what_replaced_rules_without_a_version_survives_the_next_start_of_the_app(stub: ChatHistoryStub):
     await register(stub, rules_version=3)
     other = rules("'by the operator'")
@@ -102,60 +93,12 @@ async def test_what_replaced_rules_without_a_version_survives_the_next_start_of_
     assert (await register(stub, rules_version=5)).changed
 
 
-async def test_other_rules_need_replace_or_a_higher_version(stub: ChatHistoryStub):
-    await register(stub)
-    other = rules("entity.data.text")
-
-    assert type(await failure(register(stub, rules=other))) is MappingExists
-    replaced = await register(stub, rules=other, replace=True)
-    higher = await register(stub, rules=rules("entity.name"), rules_version=5)
-
-    assert (replaced.changed, replaced.mapping.version) == (True, 2)
-    assert (higher.changed, higher.mapping.version, higher.mapping.rules_version) == (True, 3, 5)
-
-
-async def test_a_rolling_deployment_never_flips_a_mapping_back(stub: ChatHistoryStub):
-    await register(stub, rules=rules("entity.name"), rules_version=2)
-
-    old_replica = await register(stub, rules=rules("entity.data.content"), rules_version=1)
-    old_replica_that_insists = await register(stub, rules_version=1, replace=True)
-
-    for answer in (old_replica, old_replica_that_insists):
-        assert not answer.changed
-        assert answer.mapping.rules.messages[0].content == "entity.name"
-
-
 async def test_the_same_version_with_other_rules_is_refused(stub: ChatHistoryStub):
     await register(stub, rules_version=1)
 
     error = await failure(register(stub, rules=rules("entity.name"), rules_version=1))
 
     assert (error.reason, error.metadata["rules_version"]) == ("MAPPING_EXISTS", "1")
-
-
-async def test_fifty_replicas_that_register_at_once_get_one_version(stub: ChatHistoryStub):
-    answers = await asyncio.gather(*(register(stub) for _ in range(50)))
-
-    assert {answer.mapping.version for answer in answers} == {1}
-    assert sum(answer.changed for answer in answers) == 1
-
-
-@pytest.mark.parametrize(
-    ("fields", "field", "place"),
-    [
-        ({"content": "entity.data.content +"}, "rules.messages[0].content", ("1", "22")),
-        ({"content": "entiti.data"}, "rules.messages[0].content", ("1", "1")),
-        ({"content": "entity.name.\n  nosuch(1)"}, "rules.messages[0].content", ("2", "3")),
-    ],
-)
-async def test_an_error_names_field_line_and_column(
-    stub: ChatHistoryStub, fields: dict[str, str], field: str, place: tuple[str, str]
-):
-    error = await failure(register(stub, rules=rules(**fields)))
-
-    assert type(error) is InvalidArgument
-    assert error.violations[0].field == field
-    assert (error.metadata["line"], error.metadata["column"]) == place
 
 
 @pytest.mark.parametrize(
@@ -245,29 +188,6 @@ async def test_the_names_of_built_in_mappings_cannot_be_registered(stub: ChatHis
         assert type(await failure(register(stub, name))) is MappingExists
 
 
-async def test_a_name_is_looked_up_in_the_app_then_in_the_shared_scope(stub: ChatHistoryStub):
-    async def found(app_id: str) -> str:
-        answer = await stub.GetMapping(pb.GetMappingRequest(app_id=app_id, mapping_name="mine"), metadata=METADATA)
-        return answer.mapping.rules.messages[0].content
-
-    await register(stub, rules=rules("'shared'"))
-    await register(stub, app_id="app", rules=rules("'of the app'"))
-
-    assert await found("app") == "'of the app'"
-    assert await found("another app") == "'shared'"
-    assert await found("") == "'shared'"
-
-
-async def test_not_found_names_the_apps_that_have_it(stub: ChatHistoryStub):
-    await register(stub, app_id="one")
-    await register(stub, app_id="two")
-
-    error = await failure(stub.GetMapping(pb.GetMappingRequest(app_id="three", mapping_name="mine"), metadata=METADATA))
-
-    assert type(error) is MappingNotFound
-    assert error.metadata["apps"] == "one,two"
-
-
 async def test_a_list_follows_its_pages_and_ends_with_the_built_in_ones(stub: ChatHistoryStub):
     for app_id, name in [("", "b"), ("app", "a"), ("app", "c"), ("z", "a")]:
         await register(stub, name, app_id=app_id)
@@ -336,20 +256,6 @@ async def test_a_change_reaches_another_replica_by_itself(stub: ChatHistoryStub,
 
 async def delete(stub: ChatHistoryStub, name: str = "mine", metadata: object = METADATA, **fields: object):
     return await stub.DeleteMapping(pb.DeleteMappingRequest(mapping_name=name, **fields), metadata=metadata)
-
-
-async def test_a_deleted_mapping_is_answered_as_it_was_and_is_gone_from_its_scope_only(stub: ChatHistoryStub):
-    await register(stub, rules=rules("'shared'"))
-    registered = await register(stub, app_id="app")
-
-    deleted = await delete(stub, app_id="app")
-
-    assert deleted.mapping == registered.mapping
-    left = await stub.GetMapping(pb.GetMappingRequest(app_id="app", mapping_name="mine"), metadata=METADATA)
-    assert left.mapping.app_id == ""  # what the name means now
-    error = await failure(delete(stub, app_id="app"))
-    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
-    assert (await register(stub, app_id="app")).mapping.version == 1
 
 
 async def test_what_is_built_in_cannot_be_deleted(stub: ChatHistoryStub):

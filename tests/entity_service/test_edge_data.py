@@ -7,12 +7,7 @@ import json
 import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import (
-    AnswerTooLarge,
-    EdgeNotFound,
-    InvalidArgument,
-    LimitExceeded,
-)
+from contextkeep.errors import AnswerTooLarge, EdgeNotFound, InvalidArgument, LimitExceeded
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 
@@ -33,32 +28,6 @@ async def update(graph: Graph, edge_id: str, data_json: str, **fields: object) -
     return (await graph.UpdateEdgeData(pb.UpdateEdgeDataRequest(edge_id=edge_id, data_json=data_json, **fields))).edge
 
 
-async def test_an_edge_reads_back_as_it_was_answered(graph: Graph, there: pb.Edge):
-    assert await get(graph, there.id) == there
-
-
-async def test_edges_are_read_in_the_order_asked_for_and_the_missing_are_listed(graph: Graph, missing_id: str):
-    hub, *spokes = [new_id() for _ in range(5)]
-    rows = [node(id=hub), *[node(id=s) for s in spokes], *[edge(hub, s) for s in spokes]]
-    ids = [row.id for row in (await graph.write(*rows)).edges]
-    asked = [ids[3], missing_id, ids[0], ids[3]]
-
-    answer = await graph.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=asked))
-
-    assert [row.id for row in answer.edges] == [ids[3], ids[0]]
-    assert list(answer.missing_ids) == [missing_id]
-    assert answer.edges[1] == await get(graph, ids[0])
-
-
-async def test_a_batch_has_its_limits(graph: Graph):
-    async with refused(InvalidArgument, violations=["edge_ids"]):
-        await graph.BatchGetEdges(pb.BatchGetEdgesRequest())
-    async with refused(InvalidArgument, violations=["edge_ids[1]"]):
-        await graph.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=[new_id(), "x"]))
-    async with refused(LimitExceeded, limit="edge_ids"):
-        await graph.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=[new_id()] * 1001))
-
-
 async def test_a_batch_that_fits_no_message_is_refused(graph: Graph):
     hub, *spokes = [new_id() for _ in range(6)]
     await graph.write(node(id=hub), *[node(id=s) for s in spokes])
@@ -68,17 +37,6 @@ async def test_a_batch_that_fits_no_message_is_refused(graph: Graph):
     async with refused(AnswerTooLarge, use="BatchGetEdges with fewer ids"):
         await graph.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=ids))
     assert len((await graph.BatchGetEdges(pb.BatchGetEdgesRequest(edge_ids=ids[:4]))).edges) == 4
-
-
-async def test_data_is_merged_or_replaced_and_nothing_else_changes(graph: Graph, there: pb.Edge):
-    merged = await update(graph, there.id, '{"a": null, "b": {"c": 1}}')
-
-    assert '"big": 123456789012345678901234567890' in merged.data_json, "every digit that the patch does not touch"
-    assert json.loads(merged.data_json)["b"] == {"c": 1}
-    assert "a" not in json.loads(merged.data_json)
-    replaced = await update(graph, there.id, '{"z": null}', update=pb.DATA_UPDATE_REPLACE)
-    there.data_json, there.version = '{"z": null}', 3
-    assert replaced == there == await get(graph, there.id)
 
 
 async def test_a_change_of_data_is_checked(graph: Graph, there: pb.Edge, missing_id: str):

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
@@ -33,50 +33,6 @@ async def edges_of(graph: Graph, node_id: str, **fields: object) -> list[pb.Edge
 async def pair(graph: Graph) -> tuple[str, str]:
     a, b = (await graph.write(node(), node())).nodes
     return a.id, b.id
-
-
-async def test_a_created_edge_is_listed_as_it_was_answered(graph: Graph, pair: tuple[str, str]):
-    a, b = pair
-
-    created = await create(graph, edge(a, b, "Calls", data_json='{"b":1,"a":2}', id=new_id()))
-
-    assert (created.from_node_id, created.to_node_id, created.edge_type, created.graph_name) == (
-        a,
-        b,
-        "Calls",
-        "default",
-    )
-    assert (created.version, created.data_json) == (1, '{"a": 2, "b": 1}')
-    assert await edges_of(graph, a) == [created]
-
-
-async def test_one_edge_of_a_type_between_two_nodes(graph: Graph, pair: tuple[str, str]):
-    a, b = pair
-    first = await create(graph, edge(a, b))
-
-    async with refused(EdgeExists, violations=["edge"], edge_id=first.id):
-        await create(graph, edge(a, b, data_json='{"other": 1}'))
-    async with refused(EdgeExists, violations=["edge.id"], edge_id=first.id):
-        await create(graph, edge(b, a, id=first.id))
-    await create(graph, edge(b, a))
-    await create(graph, edge(a, b, "Calls"))
-
-
-async def test_an_edge_is_checked(graph: Graph, others: Graph, pair: tuple[str, str], missing_id: str):
-    a, b = pair
-
-    async with refused(NodeNotFound, violations=["edge.to_node_id"], node_id=missing_id):
-        await create(graph, edge(a, missing_id))
-    async with refused(NodeNotFound, violations=["edge.from_node_id"], node_id=missing_id):
-        await create(graph, edge(missing_id, b))
-    async with refused(InvalidArgument, violations=["edge.from_node_id"]):
-        await create(graph, edge(a, b, graph_name="other"))
-    async with refused(InvalidArgument, violations=["edge.edge_type"]):
-        await create(graph, edge(a, b, ""))
-    async with refused(InvalidArgument, violations=["edge.from_node_id"]):
-        await graph.CreateEdge(pb.CreateEdgeRequest())
-    async with refused(NodeNotFound, node_id=a):
-        await create(others, edge(a, b))
 
 
 async def test_edges_are_listed_oldest_first_by_direction_and_type(graph: Graph):
@@ -129,16 +85,6 @@ async def test_the_last_page_has_no_token(graph: Graph):
     page = await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=4))
 
     assert (len(page.edges), page.next_page_token) == (4, "")
-
-
-async def test_a_node_without_edges_has_an_empty_list_and_a_missing_node_none(
-    graph: Graph, others: Graph, pair: tuple[str, str], missing_id: str
-):
-    assert await edges_of(graph, pair[0]) == []
-    async with refused(NodeNotFound, node_id=missing_id):
-        await edges_of(graph, missing_id)
-    async with refused(NodeNotFound, node_id=pair[0]):
-        await edges_of(others, pair[0])
 
 
 async def test_a_list_is_checked(graph: Graph, pair: tuple[str, str]):

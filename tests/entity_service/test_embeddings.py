@@ -76,19 +76,6 @@ async def test_an_embedding_reads_back_as_it_was_written(graph: Graph):
     assert (await graph.get(node_id)).version == 1
 
 
-async def test_a_node_has_one_vector_of_a_name_and_several_names(graph: Graph):
-    (node_id,) = await nodes(graph, 1)
-    first = await upsert(graph, node_id, [1, 2])
-    await upsert(graph, node_id, [1, 2], name="title", model="old", metadata_json='{"a": 1}')
-
-    second = await upsert(graph, node_id, [3, 4, 5], name="title")
-
-    rows = await listed(graph, node_id, with_vectors=True)
-    assert [(row.name, list(row.vector)) for row in rows] == [("default", [1, 2]), ("title", [3, 4, 5])]
-    assert (second.dimension, second.model, second.metadata_json) == (3, "", "{}")
-    assert second.created_at.ToMicroseconds() > first.created_at.ToMicroseconds()
-
-
 async def test_the_largest_row_is_stored(graph: Graph):
     """The vector, all texts at their limits: more than a page of Postgres."""
     (node_id,) = await nodes(graph, 1)
@@ -202,24 +189,6 @@ async def test_a_search_by_a_node_leaves_it_out_and_stays_in_its_graph_and_conte
     assert await found(graph, node_id=one, name="text") == [two]
 
 
-async def test_filters_narrow_a_search(graph: Graph):
-    (note,) = await nodes(graph, 1)
-    (task,) = [row.id for row in (await graph.write(node("Task", specific_type_name="Chore"))).nodes]
-    (old,) = await nodes(graph, 1)
-    await graph.ArchiveNode(pb.ArchiveNodeRequest(node_id=old))
-    for node_id, metadata in ((note, '{"lang": "de", "n": {"a": [1, 2]}}'), (task, '{"lang": "en"}'), (old, "{}")):
-        await upsert(graph, node_id, [1, 1], metadata_json=metadata)
-
-    assert await found(graph, vector=[1, 1]) == sorted([note, task])
-    assert await found(graph, vector=[1, 1], include_archived=True) == sorted([note, task, old])
-    assert await found(graph, vector=[1, 1], metadata_contains_json='{"lang": "en"}') == [task]
-    assert await found(graph, vector=[1, 1], metadata_contains_json='{"n": {"a": [2]}}') == [note]
-    assert await found(graph, vector=[1, 1], metadata_contains_json='{"lang": "fr"}') == []
-    for kind in ("Task", "Chore"):
-        assert await found(graph, vector=[1, 1], node_types=[kind]) == [task]
-    assert await found(graph, vector=[1, 1], node_types=["Message"], limit=1) == [note]
-
-
 async def test_a_search_is_checked(graph: Graph, others: Graph, missing_id: str):
     (node_id,) = await nodes(graph, 1)
     await upsert(graph, node_id, [1, 1])
@@ -263,24 +232,6 @@ async def test_similar_nodes_that_fit_no_message_are_refused(graph: Graph):
     async with refused(AnswerTooLarge, use="SearchSimilar with a smaller limit"):
         await search(graph, vector=[1])
     assert len(await search(graph, vector=[1], limit=4)) == 4
-
-
-async def test_an_embedding_is_deleted(graph: Graph, others: Graph, missing_id: str):
-    (node_id,) = await nodes(graph, 1)
-    await upsert(graph, node_id, [1])
-    await upsert(graph, node_id, [1], name="kept")
-
-    async def delete(to: Graph, other_id: str, name: str = "") -> None:
-        await to.DeleteEmbedding(pb.DeleteEmbeddingRequest(node_id=other_id, name=name))
-
-    for to, other_id in ((others, node_id), (graph, missing_id)):
-        async with refused(NodeNotFound, node_id=other_id):
-            await delete(to, other_id)
-    await delete(graph, node_id)
-    async with refused(EmbeddingNotFound, node_id=node_id, name="default"):
-        await delete(graph, node_id)
-    assert [row.name for row in await listed(graph, node_id)] == ["kept"]
-    assert await found(graph, vector=[1]) == []
 
 
 async def test_embeddings_are_listed_by_name_page_by_page(graph: Graph, others: Graph, missing_id: str):

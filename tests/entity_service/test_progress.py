@@ -9,13 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.errors import (
-    InvalidArgument,
-    InvalidPageToken,
-    LimitExceeded,
-    NodeBudgetExceeded,
-    NodeNotFound,
-)
+from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
@@ -49,43 +43,6 @@ async def messages(graph: Graph, node_id: str, **fields: object) -> list[str]:
 @pytest.fixture
 async def there(graph: Graph) -> str:
     return (await graph.write(node())).nodes[0].id
-
-
-async def test_an_envelope_reads_back_as_it_was_appended(graph: Graph, there: str):
-    fields = {
-        "type": pb.ENVELOPE_TYPE_ERROR,
-        "status": pb.ENVELOPE_STATUS_FAILED,
-        "sub_type": "tool",
-        "value_json": '{"b": 1.50, "a": [9007199254740993]}',
-        "error_json": "null",
-    }
-
-    answer = await append(graph, there, "näh", **fields)
-
-    (row,) = await listed(graph, there)
-    assert (row.node_id, row.seq, row.created_at) == (there, answer.seq, answer.created_at)
-    assert (row.type, row.status, row.sub_type, row.message) == (4 - 1, 4, "tool", "näh")
-    assert (row.value_json, row.error_json) == ('{"a": [9007199254740993], "b": 1.50}', "null")
-    assert row.created_by == "first"
-    assert (await graph.get(there)).version == 1, "the node itself is as it was"
-
-
-async def test_what_is_left_out_stays_out(graph: Graph, there: str):
-    await append(graph, there)
-
-    (row,) = await listed(graph, there)
-
-    assert (row.status, row.sub_type, row.message, row.value_json, row.error_json) == (0, "", "", "", "")
-
-
-async def test_a_status_change_stands_in_the_timeline(graph: Graph, there: str):
-    await append(graph, there, "before")
-    await graph.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=there, status="Completed", message="done"))
-
-    _, row = await listed(graph, there)
-
-    assert (row.type, row.status, row.message) == (pb.ENVELOPE_TYPE_STATUS, pb.ENVELOPE_STATUS_COMPLETED, "done")
-    assert json.loads(row.value_json) == {"from": "Created", "to": "Completed"}
 
 
 async def test_an_envelope_is_checked(graph: Graph, others: Graph, there: str, missing_id: str):
@@ -159,15 +116,6 @@ async def test_types_are_filtered(graph: Graph, there: str):
         await messages(graph, there, types=[1, 0])
 
 
-async def test_a_list_is_of_a_node_that_is_there(graph: Graph, others: Graph, there: str, missing_id: str):
-    assert await listed(graph, there) == []
-    for to, node_id in ((others, there), (graph, missing_id)):
-        async with refused(NodeNotFound, node_id=node_id):
-            await listed(to, node_id)
-    async with refused(InvalidArgument, violations=["page_size"]):
-        await listed(graph, there, page_size=-1)
-
-
 async def test_a_list_stays_in_its_context(graph: Graph, database: Database):
     inside, also_inside, outside = ids = [new_id() for _ in range(3)]
     await graph.write(*[node(id=i) for i in ids], edge(inside, also_inside, "Calls"), edge(inside, outside, "Calls"))
@@ -214,23 +162,6 @@ async def test_a_token_fits_its_query_only(graph: Graph, others: Graph, there: s
     for key in ([-1], [2**63], [1.5], ["1"], [None], [True], [1, 2], []):
         async with refused(InvalidPageToken, violations=["page_token"]):
             await use(graph, encode_token(binding, key))
-
-
-async def test_a_timeline_is_cleared_and_the_others_are_not(graph: Graph, others: Graph, missing_id: str):
-    caller, called = new_id(), new_id()
-    for to in (graph, others):
-        await to.write(node(id=caller), node(id=called), edge(caller, called, "Calls"))
-        for node_id in (caller, called, caller):
-            await append(to, node_id, node_id)
-
-    answer = await graph.ClearProgress(pb.ClearProgressRequest(node_id=caller))
-
-    assert answer.envelopes_deleted == 2
-    assert await messages(graph, caller) == [called]
-    assert len(await listed(others, caller)) == 3
-    assert (await graph.ClearProgress(pb.ClearProgressRequest(node_id=caller))).envelopes_deleted == 0
-    async with refused(NodeNotFound, node_id=missing_id):
-        await graph.ClearProgress(pb.ClearProgressRequest(node_id=missing_id))
 
 
 @given(

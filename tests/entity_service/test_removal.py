@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import grpc
-import pytest
 
-import entity_service.app
-import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import (
-    ContextKeepError,
-    EdgeNotFound,
-    InvalidArgument,
-    NodeNotFound,
-    PermissionDenied,
-    VersionConflict,
-)
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
+from contextkeep.errors import ContextKeepError, NodeNotFound
+from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
-from tests.conftest import PRINCIPAL
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
 
 TABLES = ("node", "edge", "node_io", "progress", "embedding")
-
-
-async def delete_edge(graph: Graph, **fields: object) -> pb.Edge:
-    return (await graph.DeleteEdge(pb.DeleteEdgeRequest(**fields))).edge
 
 
 async def delete_node(graph: Graph, node_id: str, **fields: object) -> int:
@@ -46,57 +28,6 @@ async def counts(database: Database) -> dict[str, int]:
     """How many rows the first tenant has in each table."""
     tenant = database.tenant(DEFAULT_TENANT_ID)
     return {table: (await tenant.query(f"SELECT count(*) AS n FROM entity.{table}"))[0].n for table in TABLES}
-
-
-@pytest.fixture
-async def joined(graph: Graph) -> pb.Edge:
-    a, b = new_id(), new_id()
-    await graph.write(node(id=a), node(id=b))
-    return (await graph.CreateEdge(pb.CreateEdgeRequest(edge=edge(a, b, "Calls", data_json='{"a": 1}')))).edge
-
-
-async def test_an_edge_is_deleted_by_its_id_or_by_its_ends(graph: Graph, joined: pb.Edge):
-    ends = {"from_node_id": joined.from_node_id, "to_node_id": joined.to_node_id}
-    other = edge(joined.from_node_id, joined.to_node_id, "Owns")
-    kept = edge(joined.to_node_id, joined.from_node_id, "Calls")
-    await graph.write(other, kept)
-
-    assert await delete_edge(graph, edge_id=joined.id) == joined
-    assert (await delete_edge(graph, **ends, edge_type="Owns")).edge_type == "Owns"
-
-    left = (await graph.ListEdges(pb.ListEdgesRequest(node_id=joined.to_node_id, direction=pb.DIRECTION_BOTH))).edges
-    assert [(row.from_node_id, row.edge_type) for row in left] == [(joined.to_node_id, "Calls")]
-    assert (await graph.get(joined.from_node_id)).version == 1
-
-
-async def test_a_deleted_edge_may_be_written_again(graph: Graph, joined: pb.Edge):
-    await delete_edge(graph, edge_id=joined.id)
-
-    row = edge(joined.from_node_id, joined.to_node_id, joined.edge_type, id=joined.id)
-    again = (await graph.CreateEdge(pb.CreateEdgeRequest(edge=row))).edge
-
-    assert (again.id, again.data_json, again.version) == (joined.id, "{}", 1)
-
-
-async def test_a_deletion_of_an_edge_is_checked(graph: Graph, others: Graph, joined: pb.Edge, missing_id: str):
-    ends = {"from_node_id": joined.from_node_id, "to_node_id": joined.to_node_id, "edge_type": joined.edge_type}
-
-    for both_or_neither in ({}, {"edge_id": joined.id, **ends}, {"edge_id": joined.id, "edge_type": "Calls"}):
-        async with refused(InvalidArgument, violations=["edge_id"]):
-            await delete_edge(graph, **both_or_neither)
-    for field in ends:
-        async with refused(InvalidArgument, violations=[field]):
-            await delete_edge(graph, **(ends | {field: ""}))
-    async with refused(VersionConflict, version=1):
-        await delete_edge(graph, edge_id=joined.id, expected_version=2)
-    for name in ({"edge_id": joined.id}, {"edge_id": missing_id}, ends):
-        async with refused(EdgeNotFound):
-            await delete_edge(others, **name)
-    async with refused(EdgeNotFound):
-        await delete_edge(graph, **(ends | {"edge_type": "Owns"}))
-    assert await delete_edge(graph, **ends, expected_version=1) == joined
-    async with refused(EdgeNotFound, edge_id=joined.id):
-        await delete_edge(graph, edge_id=joined.id)
 
 
 async def test_a_node_goes_with_all_that_hangs_on_it_and_nothing_else(graph: Graph, others: Graph, database: Database):
@@ -123,42 +54,6 @@ async def test_a_node_goes_with_all_that_hangs_on_it_and_nothing_else(graph: Gra
         await graph.get(doomed)
     assert (await others.get(doomed)).status == "Running", "the other tenant's node of the same id"
     assert await delete_node(others, doomed) == 5
-
-
-async def test_a_deletion_of_a_node_is_checked(graph: Graph, others: Graph, joined: pb.Edge, missing_id: str):
-    node_id = joined.to_node_id
-
-    for to, missing in ((others, node_id), (graph, missing_id)):
-        async with refused(NodeNotFound, node_id=missing):
-            await delete_node(to, missing)
-    async with refused(VersionConflict, version=1):
-        await delete_node(graph, node_id, expected_version=7)
-    async with refused(InvalidArgument, violations=["node_id"]):
-        await delete_node(graph, "")
-    assert (await graph.GetEdge(pb.GetEdgeRequest(edge_id=joined.id))).edge == joined
-    assert await delete_node(graph, node_id, expected_version=1) == 1
-    async with refused(NodeNotFound, node_id=node_id):
-        await delete_node(graph, node_id)
-
-
-@pytest.fixture
-async def writer(entity_settings: entity_service.settings.Settings) -> AsyncIterator[Graph]:
-    """The service, called with a key that may read and write and no more."""
-    limited = replace(PRINCIPAL, scopes=frozenset({"read", "write"}))
-    async with (
-        entity_service.app.running(entity_settings, callers=ApiKeys({"limited": limited})) as port,
-        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
-    ):
-        yield Graph(EntityGraphStub(channel), "limited", DEFAULT_TENANT_ID)
-
-
-async def test_only_an_admin_deletes_a_node(writer: Graph, missing_id: str):
-    there = (await writer.write(node())).nodes[0].id
-
-    for node_id in (there, missing_id):
-        async with refused(PermissionDenied, scope="admin"):
-            await delete_node(writer, node_id)
-    await writer.get(there)
 
 
 async def test_a_node_that_is_deleted_while_edges_are_written_leaves_none_behind(graph: Graph, database: Database):
@@ -211,20 +106,6 @@ async def test_a_reset_node_is_as_before_its_run(graph: Graph, database: Databas
     assert await counts(database) == {"node": 2, "edge": 1, "node_io": 1, "progress": 1, "embedding": 0}
     assert await reset(graph, node_id, expected_version=2) == after, "a repeat is harmless"
     assert await graph.get(node_id) == after
-
-
-async def test_a_reset_is_checked(graph: Graph, others: Graph, database: Database, missing_id: str):
-    (there,) = (await graph.write(node())).nodes
-    await graph.SetNodeIO(pb.SetNodeIORequest(node_id=there.id, output_json="2"))
-    await graph.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=there.id, status="Running"))
-
-    async with refused(VersionConflict, version=2):
-        await reset(graph, there.id, expected_version=1)
-    for to, node_id in ((others, there.id), (graph, missing_id)):
-        async with refused(NodeNotFound, node_id=node_id):
-            await reset(to, node_id)
-    assert (await counts(database))["progress"] == 1
-    assert (await graph.GetNodeIO(pb.GetNodeIORequest(node_id=there.id))).output_json == "2"
 
 
 async def test_a_reset_that_clears_only_the_output_leaves_the_version(graph: Graph):

@@ -66,14 +66,6 @@ async def test_a_cycle_ends(graph: Graph):
     assert not reached[2].HasField("reached_by")
 
 
-async def test_depth_is_three_unless_said_otherwise(graph: Graph):
-    ids = await chain(graph, 101)
-
-    assert len(await graph.reached(ids[0])) == 3
-    assert len(await graph.reached(ids[0], depth_max=100)) == 100
-    assert len(await graph.reached(ids[100], depth_max=2, direction=pb.DIRECTION_IN)) == 2
-
-
 async def test_an_empty_answer_is_one_message(graph: Graph):
     (only,) = (await graph.write(node())).nodes
 

@@ -146,30 +146,11 @@ async def test_any_time_of_the_calendar_is_kept_to_the_microsecond(graph: Graph)
     assert [(time.seconds, time.nanos) for time in times] == [(s, 999_999_000) for s in seconds]
 
 
-async def test_a_write_with_one_bad_row_writes_nothing(graph: Graph, missing_id: str):
-    good = new_id()
-
-    async with refused(NodeNotFound, node_id=missing_id):
-        await graph.write(node(id=good), edge(good, missing_id))
-
-    async with refused(NodeNotFound, node_id=good):
-        await graph.get(good)
-
-
 async def test_a_missing_end_is_named_before_anything_else_is_wrong_with_the_edge(graph: Graph, missing_id: str):
     there = (await graph.write(node())).nodes[0].id
 
     async with refused(NodeNotFound, node_id=missing_id):
         await graph.write(edge(missing_id, there, graph_name="elsewhere"))
-
-
-async def test_an_edge_never_leaves_its_graph(graph: Graph):
-    here, there = new_id(), new_id()
-    await graph.write(node(id=here), node(id=there, graph_name="other"))
-
-    for graph_name in ("default", "other", "third"):
-        async with refused(InvalidArgument):
-            await graph.write(edge(here, there, graph_name=graph_name))
 
 
 async def test_an_edge_never_joins_two_contexts(graph: Graph, database: Database):
@@ -188,21 +169,6 @@ async def test_an_edge_never_joins_two_contexts(graph: Graph, database: Database
     assert inside.context_id == (await graph.get(ids[0])).context_id != ""
 
 
-async def test_the_obstacle_is_named(graph: Graph):
-    a, b, e = new_id(), new_id(), new_id()
-    await graph.write(node(id=a, external_id="x"), node(id=b), edge(a, b, id=e))
-
-    async with refused(NodeExists, node_id=a):
-        await graph.write(node(), node(id=a))
-    async with refused(ExternalIdTaken, node_id=a):
-        await graph.write(node(external_id="y"), node(external_id="x"))
-    async with refused(EdgeExists, edge_id=e):
-        await graph.write(edge(a, b))
-    async with refused(EdgeExists, edge_id=e):
-        await graph.write(edge(b, a, id=e))
-    await graph.write(node(external_id="x", graph_name="other"), edge(a, b, "Calls"))
-
-
 async def test_the_obstacle_may_be_in_the_request_itself(graph: Graph):
     a, b = new_id(), new_id()
 
@@ -212,19 +178,6 @@ async def test_the_obstacle_may_be_in_the_request_itself(graph: Graph):
         await graph.write(node(id=a, external_id="x"), node(external_id="x"))
     async with refused(EdgeExists):
         await graph.write(node(id=a), node(id=b), edge(a, b), edge(a, b))
-
-
-async def test_an_edge_may_be_a_loop(graph: Graph):
-    a = new_id()
-
-    await graph.write(node(id=a), edge(a, a))
-
-    assert await graph.reached(a, depth_max=1) == []
-
-
-async def test_nothing_to_write_is_no_error(graph: Graph):
-    assert await graph.write() == pb.WriteGraphResponse()
-    assert await graph.write(on_existing=SKIP) == pb.WriteGraphResponse()
 
 
 MALFORMED = [
@@ -270,12 +223,6 @@ async def test_values_at_their_limits_are_written(graph: Graph):
     (written,) = (await graph.write(row)).nodes
 
     assert len((await graph.get(written.id)).data_json) == 1024 * 1024 + 1  # jsonb shows a space behind the colon
-
-
-async def test_rows_are_limited(graph: Graph):
-    async with refused(LimitExceeded, limit="rows", limit_max=2000, value=2001):
-        await graph.write(*[node() for _ in range(2001)])
-    assert len((await graph.write(*[node() for _ in range(2000)])).nodes) == 2000
 
 
 async def test_a_short_number_cannot_become_a_long_text(graph: Graph):
