@@ -205,17 +205,7 @@ from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition, NotFound, StorageFull, Unavailable
-from service_runtime import (
-    access,
-    background,
-    connections,
-    database_probes,
-    http,
-    probe,
-    server,
-    tls,
-    tracing,
-)
+from service_runtime import access, background, connections, database_probes, http, probe, server, tls, tracing
 from service_runtime.audit_trail import AuditTrail
 from service_runtime.auth import Authenticator, Principal
 from service_runtime.connections import Connection

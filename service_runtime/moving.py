@@ -214,7 +214,6 @@ class Moved:
     step: str = "begins"
     tables: int = 0
     rows: int = 0  # copied, those that were copied again counted again
-    rows_removed: int = 0  # that the tenant removed meanwhile
     writes_waited_s: float = 0.0
     took_s: float = 0.0
     rows_there: dict[str, int] = field(default_factory=dict)  # of a dry run: what there is to copy, by table
@@ -695,7 +694,6 @@ class _Move:
             self._target.execute(
                 sql.SQL("DELETE FROM {} WHERE ({}) IN ({})").format(table.name, _names(table.key), _rows(some))
             )
-        self._moved.rows_removed += len(gone)
         return len(gone), sorted(key for key, is_new in of_source.items() if not is_new and key not in of_target)
 
     def _stop_and_copy(self, horizon: str) -> None:

@@ -20,14 +20,7 @@ import grpc
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 
-from contextkeep.errors import (
-    ContextKeepError,
-    Erased,
-    HeldBytesExceeded,
-    RequestIdReused,
-    TooManyCalls,
-    Unavailable,
-)
+from contextkeep.errors import ContextKeepError, Erased, HeldBytesExceeded, RequestIdReused, TooManyCalls, Unavailable
 from service_runtime.calls import Call, current_call
 from service_runtime.postgres import Database
 from service_runtime.requests import RESPONSE, AnsweredBefore, Request, Requests, is_begun, unpacked

@@ -17,12 +17,7 @@ from context_service.contexts.tasks import Tasks
 from context_service.parts import texts_of
 from context_service.retrieval.terms import masks
 from context_service.tokens import TokenCounter
-from contextkeep.errors import (
-    ArtifactComplete,
-    ArtifactNotFound,
-    InvalidArgument,
-    LimitExceeded,
-)
+from contextkeep.errors import ArtifactComplete, ArtifactNotFound, InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text
 from service_runtime.documents import beside_the_loop

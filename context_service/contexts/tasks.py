@@ -14,14 +14,7 @@ from context_service.contexts.model import Message, Task, TaskInput, TaskState
 from context_service.contexts.order import Order
 from context_service.contexts.references import References, task_not_found
 from context_service.contexts.task_rows import TASKS_MAX, TaskRows
-from contextkeep.errors import (
-    ContextClosed,
-    InvalidArgument,
-    LimitExceeded,
-    TaskEnded,
-    TaskNotFound,
-    VersionConflict,
-)
+from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded, TaskEnded, TaskNotFound, VersionConflict
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop

@@ -22,13 +22,7 @@ from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore, StoredMapping
-from context_service.history.mappings import (
-    DEFAULT_NAME,
-    Mapping,
-    built_in,
-    built_in_names,
-    compile_mapping,
-)
+from context_service.history.mappings import DEFAULT_NAME, Mapping, built_in, built_in_names, compile_mapping
 from context_service.history.rules import Rules, rules_bytes
 from contextkeep.errors import (
     ContextKeepError,

@@ -17,12 +17,7 @@ import orjson
 
 from context_service.catalog import Catalog, check_unbound
 from context_service.knowledge.agent_rows import agents_of, is_in_use, lock_template
-from contextkeep.errors import (
-    AgentNotFound,
-    AgentTemplateInUse,
-    AgentTemplateNotFound,
-    InvalidArgument,
-)
+from contextkeep.errors import AgentNotFound, AgentTemplateInUse, AgentTemplateNotFound, InvalidArgument
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_count, check_stored, check_text, check_texts

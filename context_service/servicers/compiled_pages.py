@@ -8,11 +8,7 @@ from contextlib import aclosing
 from context_service.knowledge.compiled import Counts, FacetInput, KeptFacet, KeptPage, NamedSource
 from context_service.knowledge.compiled_pages import CompiledPages
 from context_service.knowledge.compiling import NODES_MAX, Compiling, Wanted
-from context_service.knowledge.definition import (
-    NAME_CHARS_MAX,
-    DefinitionRules,
-    FacetKind,
-)
+from context_service.knowledge.definition import NAME_CHARS_MAX, DefinitionRules, FacetKind
 from context_service.knowledge.making import Made, MadeFacet, Problem, Source
 from context_service.servicers import wire
 from context_service.servicers.node_names import NodeNames

@@ -11,13 +11,7 @@ from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
 from context_service.contexts.messaging import Messaging, Target, Written, written_before
 from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
-from context_service.contexts.recall import (
-    ITEMS_DEFAULT,
-    TOKENS_DEFAULT,
-    Asked,
-    Recalled,
-    Recalling,
-)
+from context_service.contexts.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Asked, Recalled, Recalling
 from context_service.contexts.tasks import Tasks
 from context_service.contexts.watching import Watching
 from context_service.servicers import messages as message_wire

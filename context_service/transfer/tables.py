@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from context_service.windows.learned import check_counts, check_learned
 
 # Of all rows of a context: the archive says them once, and every row gets those. No row can say other ones.
-OF_CONTEXT = ("context_id", "ancestors", "owner_user_id", "app_id", "agent_bundle_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,14 +24,7 @@ from context_service.windows.task_state import changes
 from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import Account, Receipt, ViewRows
 from context_service.windows.window_rows import Standing, Window, WindowRows, no_window
-from contextkeep.errors import (
-    Aborted,
-    CheckpointNotFound,
-    InvalidArgument,
-    LimitExceeded,
-    LogMoved,
-    WindowClosed,
-)
+from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_text

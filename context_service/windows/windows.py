@@ -18,11 +18,7 @@ from context_service.windows.models import model
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.telemetry import Telemetry
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
-from contextkeep.errors import (
-    ContextClosed,
-    InvalidArgument,
-    LimitExceeded,
-)
+from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_text
