@@ -258,6 +258,20 @@ async def delete(stub: ChatHistoryStub, name: str = "mine", metadata: object = M
     return await stub.DeleteMapping(pb.DeleteMappingRequest(mapping_name=name, **fields), metadata=metadata)
 
 
+async def test_a_deleted_mapping_is_answered_as_it_was_and_is_gone_from_its_scope_only(stub: ChatHistoryStub):
+    await register(stub, rules=rules("'shared'"))
+    registered = await register(stub, app_id="app")
+
+    deleted = await delete(stub, app_id="app")
+
+    assert deleted.mapping == registered.mapping
+    left = await stub.GetMapping(pb.GetMappingRequest(app_id="app", mapping_name="mine"), metadata=METADATA)
+    assert left.mapping.app_id == ""  # what the name means now
+    error = await failure(delete(stub, app_id="app"))
+    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
+    assert (await register(stub, app_id="app")).mapping.version == 1
+
+
 async def test_what_is_built_in_cannot_be_deleted(stub: ChatHistoryStub):
     for name in built_in_names():
         assert type(await failure(delete(stub, name))) is MappingBuiltIn

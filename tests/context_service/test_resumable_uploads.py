@@ -386,6 +386,27 @@ async def test_a_repeated_start_is_the_same_upload(caller: Caller, stranger: Cal
     assert (await caller.get_upload(upload_id)).record.working_memory_id == finished.working_memory_id == record_id
 
 
+async def test_an_upload_of_another_tenant_is_as_if_it_never_was(caller: Caller, stranger: Caller):
+    upload_id = await caller.start_upload()
+    await caller.append(upload_id, 0, b"secret")
+
+    async def theirs() -> None:
+        for attempt in (
+            stranger.get_upload(upload_id),
+            stranger.append(upload_id, 6, b"more"),
+            stranger.append(upload_id, 0, b"more"),
+            stranger.finish_upload(upload_id),
+        ):
+            with pytest.raises(UploadNotFound) as error:
+                await attempt
+            assert not error.value.metadata
+
+    await theirs()
+    finished = await caller.finish_upload(upload_id)
+    await theirs()
+    assert (await caller.download(blob_key=finished.blob_key))[1] == b"secret"
+
+
 @pytest.mark.parametrize("upload_id", ["", "x", "../../etc"])
 async def test_a_malformed_id_is_refused(caller: Caller, upload_id: str):
     for attempt in (caller.get_upload(upload_id), caller.append(upload_id, 0, b"x"), caller.finish_upload(upload_id)):

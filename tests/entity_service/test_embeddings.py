@@ -234,6 +234,24 @@ async def test_similar_nodes_that_fit_no_message_are_refused(graph: Graph):
     assert len(await search(graph, vector=[1], limit=4)) == 4
 
 
+async def test_an_embedding_is_deleted(graph: Graph, others: Graph, missing_id: str):
+    (node_id,) = await nodes(graph, 1)
+    await upsert(graph, node_id, [1])
+    await upsert(graph, node_id, [1], name="kept")
+
+    async def delete(to: Graph, other_id: str, name: str = "") -> None:
+        await to.DeleteEmbedding(pb.DeleteEmbeddingRequest(node_id=other_id, name=name))
+
+    for to, other_id in ((others, node_id), (graph, missing_id)):
+        async with refused(NodeNotFound, node_id=other_id):
+            await delete(to, other_id)
+    await delete(graph, node_id)
+    async with refused(EmbeddingNotFound, node_id=node_id, name="default"):
+        await delete(graph, node_id)
+    assert [row.name for row in await listed(graph, node_id)] == ["kept"]
+    assert await found(graph, vector=[1]) == []
+
+
 async def test_embeddings_are_listed_by_name_page_by_page(graph: Graph, others: Graph, missing_id: str):
     (node_id,) = await nodes(graph, 1)
     await others.write(node(id=node_id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import grpc
+import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import ContextKeepError, NodeNotFound
@@ -14,6 +15,10 @@ from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
 
 TABLES = ("node", "edge", "node_io", "progress", "embedding")
+
+
+async def delete_edge(graph: Graph, **fields: object) -> pb.Edge:
+    return (await graph.DeleteEdge(pb.DeleteEdgeRequest(**fields))).edge
 
 
 async def delete_node(graph: Graph, node_id: str, **fields: object) -> int:
@@ -28,6 +33,22 @@ async def counts(database: Database) -> dict[str, int]:
     """How many rows the first tenant has in each table."""
     tenant = database.tenant(DEFAULT_TENANT_ID)
     return {table: (await tenant.query(f"SELECT count(*) AS n FROM entity.{table}"))[0].n for table in TABLES}
+
+
+@pytest.fixture
+async def joined(graph: Graph) -> pb.Edge:
+    a, b = new_id(), new_id()
+    await graph.write(node(id=a), node(id=b))
+    return (await graph.CreateEdge(pb.CreateEdgeRequest(edge=edge(a, b, "Calls", data_json='{"a": 1}')))).edge
+
+
+async def test_a_deleted_edge_may_be_written_again(graph: Graph, joined: pb.Edge):
+    await delete_edge(graph, edge_id=joined.id)
+
+    row = edge(joined.from_node_id, joined.to_node_id, joined.edge_type, id=joined.id)
+    again = (await graph.CreateEdge(pb.CreateEdgeRequest(edge=row))).edge
+
+    assert (again.id, again.data_json, again.version) == (joined.id, "{}", 1)
 
 
 async def test_a_node_goes_with_all_that_hangs_on_it_and_nothing_else(graph: Graph, others: Graph, database: Database):

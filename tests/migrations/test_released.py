@@ -36,6 +36,12 @@ def released(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_tests_that_a_release_leaves_behind_are_there():
+    for line in (release.ROOT / release.STORE_TESTS).read_text().splitlines():
+        file, _, name = line.partition("[")[0].partition("::")
+        assert f"def {name}(" in (release.ROOT / file).read_text(), line
+
+
 @NEEDS_A_RELEASE
 @pytest.mark.timeout(300)  # a session of tests in one
 def test_the_last_release_works_on_the_new_schema(released: Path):
