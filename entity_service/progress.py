@@ -17,7 +17,7 @@ from service_runtime.checks import utf8_bytes
 from service_runtime.optimistic import Moved, until_written
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.requests import Request, Requests, answer_parameters
 
 STATUS = "STATUS"
 TYPES = frozenset({STATUS, "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"})
@@ -50,9 +50,9 @@ WITH envelope AS (
 ), answered AS (
     INSERT INTO entity.request (tenant_id, request_id, rpc, fingerprint, answer)
     SELECT
-        %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s, jsonb_build_array(e.seq, e.created_at)
+        %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s, jsonb_build_array(e.seq, e.created_at)
     FROM envelope e
-    WHERE %(request_id)s::uuid IS NOT NULL
+    WHERE %(request_key)s::uuid IS NOT NULL
 )
 SELECT seq, created_at FROM envelope
 """
@@ -211,9 +211,7 @@ class Timelines:
             "value": envelope.value_json,
             "error": envelope.error_json,
             "created_by": principal.subject,
-            "request_id": request and request.key(tenant.bounds),
-            "rpc": request and request.rpc,
-            "fingerprint": request and request.fingerprint,
+            **answer_parameters(request, tenant.bounds),
         }
 
         async def appended() -> Appended:

@@ -23,7 +23,7 @@ from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.optimistic import Moved, until_written
 from service_runtime.postgres import Database, Tenant, TextArray, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.requests import Request, Requests, answer_parameters
 
 _T = TypeVar("_T")
 
@@ -113,12 +113,12 @@ WITH new_node AS (
 ), answered AS (
     INSERT INTO entity.request (tenant_id, request_id, rpc, fingerprint, answer)
     SELECT
-        %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s,
+        %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
         jsonb_build_object(
             'first_id', %(first_id)s::text, 'at', (extract(epoch FROM now()) * 1000000)::bigint, 'seqs', seqs
         )
     FROM seqs
-    WHERE %(request_id)s::uuid IS NOT NULL
+    WHERE %(request_key)s::uuid IS NOT NULL
 )
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at, seqs FROM seqs
 """  # noqa: S608
@@ -540,9 +540,7 @@ def _parameters(
         **_edge_columns(write.edges),
         "old_ends": id_array(ends - new_ids),
         "first_id": write.first_made_id,
-        "request_id": request and request.key(bounds),
-        "rpc": request and request.rpc,
-        "fingerprint": request and request.fingerprint,
+        **answer_parameters(request, bounds),
     }
 
 

@@ -306,6 +306,20 @@ class Requests:
         return count, count == SWEPT_ROWS
 
 
+def answer_parameters(request: Request | None, bounds: str) -> dict[str, object]:
+    """Return the parameters of a statement that stores the answer itself, each None if the caller gave no id.
+
+    Args:
+        request: Its id.
+        bounds: Those of the caller's `Tenant`.
+    """
+    return {
+        "request_key": request and request.key(bounds),
+        "rpc": request and request.rpc,
+        "fingerprint": request and request.fingerprint,
+    }
+
+
 def is_begun(answer: Any) -> bool:
     """Say whether the call of a stored answer had more to do."""
     return isinstance(answer, dict) and _BEGUN in answer

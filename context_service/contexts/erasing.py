@@ -29,7 +29,7 @@ from service_runtime.given_keys import end_context_keys_elsewhere
 from service_runtime.ids import new_id
 from service_runtime.long_work import Pause
 from service_runtime.postgres import Across, Database, Row, Tenant
-from service_runtime.requests import ERASED, Request, Requests
+from service_runtime.requests import ERASED, Request, Requests, answer_parameters
 from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("erasing")
@@ -476,9 +476,7 @@ class Erasing:
             "context_id": context_id,
             "erasure_id": new_id(),
             "requested_by": principal.subject,
-            "request_key": request and request.key(door.bounds),
-            "rpc": request and request.rpc,
-            "fingerprint": request and request.fingerprint,
+            **answer_parameters(request, door.bounds),
             "subject": f"={principal.user_id}",
         }
         try:

@@ -40,7 +40,7 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
 from service_runtime.queue_room import QUEUED_MAX
-from service_runtime.requests import Request
+from service_runtime.requests import Request, answer_parameters
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
 SEQ_MAX = 2**63 - 1
@@ -614,9 +614,7 @@ class Log:
             **named,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
-            "request_key": request and request.key(door.bounds),
-            "rpc": request and request.rpc,
-            "fingerprint": request and request.fingerprint,
+            **answer_parameters(request, door.bounds),
         }
 
         pointed = {message.said.message_id: pointed_records.pointed_in(message.said.parts) for message in messages}

@@ -24,7 +24,7 @@ from service_runtime.auth import Principal
 from service_runtime.copying import fields_of
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request
+from service_runtime.requests import Request, answer_parameters
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
@@ -349,9 +349,7 @@ class Records:
             "text_order_id": new_id() if owes_text else None,
             "text_topic": TEXT_TOPIC,
             "request_id": request and request.request_id,
-            "request_key": request and request.key(door.bounds),
-            "rpc": request and request.rpc,
-            "fingerprint": request and request.fingerprint,
+            **answer_parameters(request, door.bounds),
         }
         try:
             (row,) = await door.query(_INSERT_RECORD, parameters)
