@@ -279,14 +279,6 @@ async def test_a_closed_window_packs_no_more_and_keeps_no_prompt(caller: Caller)
         await caller.call("CloseWindow", window_id=an_id(), request_id=request_id)
 
 
-async def test_a_request_id_opens_one_window(caller: Caller):
-    context_id, request_id = (await caller.send()).context_id, an_id()
-    made = await asyncio.gather(*(opened(caller, context_id, request_id=request_id) for _ in range(5)))
-    assert len({one.window_id for one in made}) == 1
-    with pytest.raises(RequestIdReused):
-        await opened(caller, context_id, request_id=request_id, goal="another")
-
-
 async def test_a_context_has_no_more_windows_than_it_may(caller: Caller, other_replica: Caller):
     context_id = (await caller.send()).context_id
 
