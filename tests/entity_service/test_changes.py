@@ -248,7 +248,8 @@ async def test_without_a_feed_writes_keep_nothing(graph: Graph, others: Graph, d
     a = (await graph.write(node(), node())).nodes[0].id
     await graph.DeleteNode(pb.DeleteNodeRequest(node_id=a))
 
-    for place in ("", encode_token(("ListChanges", DEFAULT_TENANT_ID), [3, 0])):
+    feed = SimpleNamespace(place_key=bytes(32), origin="")
+    for place in ("", encode_place(DEFAULT_TENANT_ID, feed, "3", 0)):
         async with refused(ChangesNotStarted):
             await page(graph, place)
     assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
