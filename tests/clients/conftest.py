@@ -11,6 +11,9 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread, store_keys
 from tests.clients.worlds import ASYNC, SYNC, World
 from tests.conftest import Addresses, cloned
+from tests.contract.conftest import both
+
+__all__ = ["both"]
 
 
 @pytest.fixture(params=[ASYNC, SYNC], ids=["async", "sync"])

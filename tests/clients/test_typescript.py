@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import dataclasses
 import json
 import os
 import re
@@ -25,6 +26,10 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
 from tests.conftest import KEY, OTHER_KEY, Addresses, cloned
+from tests.contract.calls import RPCS, calls_of
+from tests.contract.running import Case, Stack
+from tests.contract.test_call_cases import CASES
+from tests.contract.typescript_client import TypeScriptClient
 from tests.fakes.mcp_server import fake_mcp
 from tests.faults.processes import Service
 from tests.faults.test_balancing import writes
@@ -67,6 +72,26 @@ def test_the_client_does_what_its_tests_say(node: str, built: Path, stack: Addre
     with fake_mcp() as tickets:
         others = {"RAISED_ERRORS": str(errors), "TICKETS_URL": tickets.url}
         run(node, "--input-type=module", "--eval", tests, **others, **addresses(stack))
+
+
+# Its method of a history reads the stream; local files have no download URLs.
+WITHOUT_METHOD = {("GetChatHistory", "answer"), ("GetChatHistory", "refusal"), ("CreateDownloadUrl", "answer")}
+
+
+async def test_every_rpc_answers_and_refuses_by_its_method(node: str, built: Path, both: Stack):
+    """By the cases that are enough for the Python client. Calls that its methods cannot make go over gRPC."""
+    shared = {field.name: getattr(both, field.name) for field in dataclasses.fields(both)}
+    failures: list[str] = []
+    async with TypeScriptClient(**shared, command=(node, str(built / "test/cases.js"))) as client:
+        for case in (said for door, said in (one.values for one in CASES) if door == "python"):
+            try:
+                await Case(client, case).hold(calls_of(case))
+            except AssertionError as error:
+                failures.append(f"{case['name']}: {error}")
+
+    assert not failures
+    every = {(rpc, kind) for rpc in RPCS for kind in ("answer", "refusal")}
+    assert every - client.held == WITHOUT_METHOD, sorted(client.untaken)
 
 
 def test_the_example_of_its_readme_runs_as_printed(node: str, built: Path, stack: Addresses):

@@ -12,9 +12,10 @@ import dataclasses
 import functools
 import inspect
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, get_args, get_type_hints
 
@@ -216,14 +217,21 @@ def _single(field: Any, value: Any, annotation: str, name: str) -> Any:
     if field.enum_type is not None:
         return short(field.enum_type, value)
     if field.name.endswith("_json") and not name.endswith("_json"):
-        try:
-            parsed = json.loads(value)
-            if parsed is None or parsed != json.loads(value, parse_float=Decimal):
-                raise ValueError("null, or a number that is no float")
-        except ValueError:
-            raise NotTaken(f"{field.name} of {value}") from None
-        return parsed
+        return parsed(value)
     return value
+
+
+def parsed(text: str) -> Any:
+    """Return a JSON value as an argument holds it.
+
+    Raises:
+        NotTaken: it is null, or has a number that no float is.
+    """
+    with contextlib.suppress(ValueError):
+        value = json.loads(text)
+        if value is not None and value == json.loads(text, parse_float=Decimal):
+            return value
+    raise NotTaken(text)
 
 
 def _class(name: str) -> Any:
@@ -291,19 +299,37 @@ def _unlike(value: Any, answer: Any) -> str:
     messages = [answer, *(one for one in fields if isinstance(one, Message))]
     nearest = max(messages, key=lambda one: len(_shared(value, one)))
     if not _shared(value, nearest):
+        if any(_same(field, value, getattr(answer, field.name)) for field in _json_fields(answer)):
+            return ""
         return f"{type(value).__name__} shows nothing of {answer.DESCRIPTOR.name}"
     wrong = [
         field.name
         for field in _shared(value, nearest)
-        if not _same(field, getattr(value, field.name), getattr(nearest, field.name))
+        if not _same(field, _get(value, field.name), getattr(nearest, field.name))
     ]
     return f"{type(value).__name__}: {wrong} differ from {nearest}" if wrong else ""
 
 
 def _attributes(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [_snake(name) for name in value]
     if dataclasses.is_dataclass(value):
         return [field.name for field in dataclasses.fields(value)]
     return list(getattr(value, "_fields", ()))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"([A-Z])", r"_\1", name).lower()
+
+
+def _get(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {_snake(key): one for key, one in value.items()}.get(name)
+    return getattr(value, name, None)
+
+
+def _json_fields(message: Message) -> list[Any]:
+    return [field for field in message.DESCRIPTOR.fields if field.name.endswith("_json") and not field.is_repeated]
 
 
 def _shared(value: Any, message: Message) -> list[Any]:
@@ -315,6 +341,7 @@ def _same(field: Any, value: Any, of: Any) -> bool:
     """Return whether an attribute holds what a field does. What has other names inside is not looked into."""
     if isinstance(of, Message):
         if of.DESCRIPTOR.full_name == _TIME:
+            value = datetime.fromisoformat(value) if isinstance(value, str) and value else value or None
             return value == (of.ToDatetime(UTC) if of.ByteSize() else None) or value == of.ToDatetime(UTC)
         return value is None or not _shared(value, of) or not _unlike(value, of)
     if field is not None and field.is_repeated:
@@ -329,7 +356,37 @@ def _same(field: Any, value: Any, of: Any) -> bool:
         return not of
     if field is not None and field.name.endswith("_json") and isinstance(of, str) and not isinstance(value, str):
         return bool(value == json.loads(of))
-    return bool(value == of or (field is not None and of == getattr(value, field.name, None)))
+    return bool(value == of or (field is not None and _get(value, field.name) == of))
+
+
+def lacking(sent: Message, wanted: Message, at: str = "") -> list[str]:
+    """Return the fields of a message that another one lacks; JSON texts are the same by value."""
+    wrong: list[str] = []
+    for field, value in wanted.ListFields():
+        found, here = getattr(sent, field.name), f"{at}{field.name}"
+        pairs = list(zip(found, value, strict=False)) if field.is_repeated else [(found, value)]
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            wrong += [] if found == value else [here]
+        elif (field.is_repeated and len(found) != len(value)) or (field.has_presence and not sent.HasField(field.name)):
+            wrong.append(here)
+        elif field.message_type is not None:
+            wrong += [one for left, right in pairs for one in lacking(left, right, f"{here}.")]
+        elif field.name.endswith("_json"):
+            wrong += [here for left, right in pairs if loaded(left) != loaded(right)]
+        else:
+            wrong += [here for left, right in pairs if left != right and not is_nan(right)]
+    return wrong
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 async def collected(result: Any) -> Any:

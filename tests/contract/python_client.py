@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-import math
 import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -18,7 +16,15 @@ from google.protobuf.message import Message
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError
 from tests.contract.calls import Call, add, message_of
-from tests.contract.methods import NotTaken, arguments, collected, content_of, parameters, unlike
+from tests.contract.methods import (
+    NotTaken,
+    arguments,
+    collected,
+    content_of,
+    lacking,
+    parameters,
+    unlike,
+)
 from tests.contract.running import Stack
 from tests.rpcs import Rpc
 
@@ -63,6 +69,19 @@ class Recorder:
         return getattr(self._connection, name)
 
 
+def check_whole(call: Call) -> None:
+    """Refuse calls of which no method does the same.
+
+    Raises:
+        NotTaken: it reads one page, and methods read all; it writes rows without ids twice, and methods give ids; it
+            has more rows than one call takes, and methods make several.
+    """
+    if "next_page_token" in call.rpc.response.DESCRIPTOR.fields_by_name and not call.size_field and not call.error:
+        raise NotTaken("one page")
+    if call.rpc.name == "WriteGraph" and (call.request.get("request_id") or len(call.request.get("nodes", [])) > 2000):
+        raise NotTaken("rows without ids twice, or too many")
+
+
 def taken(call: Call, method: Any, messages: list[Any], file: str) -> dict[str, Any]:
     """Return the arguments with which a method makes a call.
 
@@ -75,10 +94,7 @@ def taken(call: Call, method: Any, messages: list[Any], file: str) -> dict[str, 
     Raises:
         NotTaken: it has none for a field, or it reads more than the call does: all pages.
     """
-    if "next_page_token" in call.rpc.response.DESCRIPTOR.fields_by_name and not call.size_field and not call.error:
-        raise NotTaken("one page")
-    if call.rpc.name == "WriteGraph" and (call.request.get("request_id") or len(call.request.get("nodes", [])) > 2000):
-        raise NotTaken("a row without an id gets another one each time, and many rows go in several calls")
+    check_whole(call)
     if call.rpc.name == "ImportArchive" and messages[0].header.dry_run and messages[0].header.import_id:
         raise NotTaken("a dry run has no id")
     given = {"path": file} if "path" in parameters(method) else {}
@@ -175,33 +191,3 @@ def check_sent(messages: list[Any], sent: list[Message]) -> None:
         assert not wrong, f"a method sent {sent[0]} without {wrong} of {messages[0]}"
         # What was sent before is not sent again.
         assert content_of(messages).endswith(content_of(sent))
-
-
-def lacking(sent: Message, wanted: Message, at: str = "") -> list[str]:
-    """Return the fields of a message that another one lacks; JSON texts are the same by value."""
-    wrong: list[str] = []
-    for field, value in wanted.ListFields():
-        found, here = getattr(sent, field.name), f"{at}{field.name}"
-        pairs = list(zip(found, value, strict=False)) if field.is_repeated else [(found, value)]
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            wrong += [] if found == value else [here]
-        elif field.is_repeated and len(found) != len(value):
-            wrong.append(here)
-        elif field.message_type is not None:
-            wrong += [one for left, right in pairs for one in lacking(left, right, f"{here}.")]
-        elif field.name.endswith("_json"):
-            wrong += [here for left, right in pairs if loaded(left) != loaded(right)]
-        else:
-            wrong += [here for left, right in pairs if left != right and not is_nan(right)]
-    return wrong
-
-
-def is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
-def loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
