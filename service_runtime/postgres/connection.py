@@ -36,9 +36,11 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
 
     Attributes:
         is_home: It leads to the home database, where the keys are.
+        answered_at: When Postgres last answered on it (`time.monotonic`).
     """
 
     is_home = True
+    answered_at = 0.0
 
     async def wait(self, gen: PQGen[RV], interval: float = _WAIT_INTERVAL_S, timeout: float | None = None) -> RV:
         """Return what a generator of psycopg's comes to; all that is sent or read on the connection comes through here.

@@ -14,7 +14,14 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from service_runtime.calls import remaining_s
 from service_runtime.postgres.arrays import take_text_arrays
-from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, CancelledOnce, Configure, Connection, Row, is_alive
+from service_runtime.postgres.connection import (
+    CONNECT_TIMEOUT_S,
+    CancelledOnce,
+    Configure,
+    Connection,
+    Row,
+    is_alive,
+)
 from service_runtime.postgres.errors import translated, unavailable
 from service_runtime.postgres.roles import require_safe_role
 from service_runtime.postgres.statements import Parameters, execute, fetched
@@ -23,6 +30,7 @@ from service_runtime.postgres.watch import Watch
 
 READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
+PROOF_TIMEOUT_S = 1.0  # of an idle connection, after another one was silent
 
 
 class Pool:
@@ -37,6 +45,7 @@ class Pool:
         self._pool = pool
         self._for_health = for_health
         self._refusals = 0  # connections that could not be made, when one last could
+        self._silent_at = 0.0  # when a connection last did not answer
         self._renewing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -80,6 +89,7 @@ class Pool:
                     await configure(connection)
             opened._refusals = opened._refusals_now()
             connection.is_home = is_home
+            connection.answered_at = time.monotonic()
 
         def pool(shown_as: str, *, size_min: int, size_max: int) -> AsyncConnectionPool[Connection]:
             return AsyncConnectionPool(
@@ -152,12 +162,14 @@ class Pool:
         give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
         try:
             connection = await self._checkout(pool, give_up_at)
-            watch = Watch(connection, give_up_at - time.monotonic(), silent=self._renew)
+            watch = Watch(connection, give_up_at - time.monotonic(), silent=self._suspect)
             try:
                 yield connection
             finally:
                 if watch.stop() or connection.pgconn.transaction_status != TransactionStatus.IDLE:
                     await connection.close()  # given up in the middle; the pool makes another
+                else:
+                    connection.answered_at = time.monotonic()
                 await pool.putconn(connection)
         except (psycopg.Error, OSError) as error:
             ours = translated(error)
@@ -177,7 +189,11 @@ class Pool:
                     raise unavailable() from error
                 raise
             try:
-                if await is_alive(connection):
+                if connection.answered_at > self._silent_at:
+                    lives = await is_alive(connection)
+                else:
+                    lives = await self._proves(connection, min(PROOF_TIMEOUT_S, (give_up_at - time.monotonic()) / 2))
+                if lives:
                     return connection
             except BaseException:
                 await pool.putconn(connection)
@@ -188,10 +204,36 @@ class Pool:
     def _refusals_now(self) -> int:
         return self.figure("connections_errors")
 
-    def _renew(self) -> None:
+    def _suspect(self) -> None:
+        """Let each idle connection answer before it is lent again: one of them was silent.
+
+        A busy Postgres is silent, too, for the moment that a short call has. If it answers, nothing is lost.
+        """
+        self._silent_at = time.monotonic()
+
+    async def _proves(self, connection: Connection, timeout_s: float) -> bool:
+        """Ask for an empty statement, and tell whether Postgres answers in time; if not, hang up on all idle ones."""
+        watch = Watch(connection, timeout_s, silent=lambda: None)
+        proved = False
+        try:
+            with suppress(psycopg.Error, OSError):
+                await AsyncConnectionPool.check_connection(connection)
+                proved = True
+        finally:
+            if watch.stop():
+                proved = False
+                await connection.close()
+        if proved:
+            connection.answered_at = time.monotonic()
+        else:
+            await self._renew()
+        return proved
+
+    async def _renew(self) -> None:
         """Hang up on all idle connections, and make new ones: one of them was found dead, and had not said so."""
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._drain())
+        await asyncio.shield(self._renewing)
 
     async def _drain(self) -> None:
         await self._for_health.drain()

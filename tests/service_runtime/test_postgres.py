@@ -238,3 +238,30 @@ async def test_whoever_is_cancelled_before_postgres_has_read_what_it_asks_leaves
             await task
 
         assert await backend(database) == before
+
+
+async def test_a_connection_that_is_silent_costs_none_of_those_that_answer(urls: Urls):
+    """On a busy machine a short call gave a connection up, and the next one waited for a new one: all were dropped."""
+
+    async def backends(database: Database) -> set[int]:
+        rows = await asyncio.gather(
+            *(database.untenanted("SELECT pg_backend_pid() AS pid, pg_sleep(0.3)") for _ in range(3))
+        )
+        return {row.pid for (row,) in rows}
+
+    async with Database.open(urls.service, connections_max=3, name="three") as database:
+        before = await backends(database)
+        sleeping = asyncio.create_task(database.untenanted("SELECT pg_sleep(60)", timeout_s=2))
+        async with await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as connection:
+            sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'three' AND query LIKE '%%pg_sleep(60)'"
+            while not (row := await (await connection.execute(sql)).fetchone()):
+                await asyncio.sleep(0.01)
+        silent: int = row[0]
+        os.kill(silent, signal.SIGSTOP)
+        try:
+            with pytest.raises(Unavailable):
+                await sleeping
+        finally:
+            os.kill(silent, signal.SIGCONT)
+
+        assert before - await backends(database) == {silent}

@@ -181,10 +181,10 @@ async def test_a_memory_stays_when_the_pages_that_cite_it_cannot_be_read(world: 
     await put(world, user, memory_ids=[memory.memory_id])
     with psycopg.connect(world.opened.urls.superuser) as connection:  # its transaction ends with the block
         connection.execute("LOCK TABLE context.wiki_citation IN ACCESS EXCLUSIVE MODE")
-        answer = await remembered(ask, user, provider_options=mode("recall"))
+        answer = await remembered(ask, user, provider_options=mode("recall"), depth="deep")
     status = statuses(answer)["memory"]
     assert (status["state"], status["hit_count"]) == ("stale", 1)
     assert "without the pages that cite them" in status["reason"]
     assert answer["hits"][0]["snippet"] == "Acme pays late."
-    again = await remembered(ask, user, provider_options=mode("recall"))
+    again = await remembered(ask, user, provider_options=mode("recall"), depth="deep")
     assert len(again.get("hits", [])) == 2, again["providers"]
