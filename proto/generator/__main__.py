@@ -18,6 +18,7 @@ from pathlib import Path
 import calls_page
 import limits_page
 import model
+import names_page
 import python_values
 import typescript_calls
 import typescript_values
@@ -38,6 +39,7 @@ CONSOLE = Path("clients/console/contextkeep_console")
 ENV_EXAMPLE = Path("deploy/env.example")
 CALLS_PAGE = Path("docs/calls.md")
 LIMITS_PAGE = Path("docs/limits.md")
+NAMES_PAGE = Path("docs/names.md")
 # Folders that hold nothing but generated files.
 FOLDERS = (python_values.GENERATED, TYPESCRIPT_VALUES)
 
@@ -79,6 +81,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield ENV_EXAMPLE, env_example()
     protos = model.load()
     yield CALLS_PAGE, calls_page.page(protos)
+    yield NAMES_PAGE, names_page.page(protos)
     yield from python_values.files(protos)
     for name, content in (*typescript_values.files(protos), *typescript_calls.files(protos)):
         yield TYPESCRIPT_VALUES / name, content
