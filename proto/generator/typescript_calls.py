@@ -1,6 +1,6 @@
 """Write clients/typescript/src/_gen/nouns: the TypeScript client's methods that are one call each, and their inputs.
 
-The rules: a field of the request that `CALLS` names is an argument, and every other one an option; a list with a
+The rules: a field of the request that is required is an argument, and every other one an option; a list with a
 `next_page_token` is `Rows`, a stream a generator; an answer with one value is that value. Conversions are those of
 `typescript_values`, the other way round.
 """
@@ -8,16 +8,19 @@ The rules: a field of the request that `CALLS` names is an argument, and every o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 from model import Field, Message, Model, Rpc
 from typescript_table import (
     BOTH,
     CALLS,
     GIVEN_WHOLE,
+    HAND_CALLS,
     HAND_INPUTS,
     HAND_NOUNS,
     HANDLES,
     INPUTS,
+    REQUIRED,
     Call,
     Hand,
     Input,
@@ -50,7 +53,7 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
     for client in (_Calls, _EntityCalls):
         nouns = client.nouns(model)
         for noun, rpcs in nouns.items():
-            if methods := [(rpc, call) for rpc in rpcs for call in calls_of(rpc)]:
+            if methods := [(rpc, call) for rpc in rpcs for call in calls_of(model, rpc)]:
                 writer = client(model, values)
                 yield f"nouns/{client.stem(noun)}.ts", writer.text(noun, methods)
                 inputs.needed += writer.needed
@@ -66,10 +69,29 @@ def files(model: Model) -> Iterator[tuple[str, str]]:
     )
 
 
-def calls_of(rpc: Rpc) -> Sequence[Call]:
+def calls_of(model: Model, rpc: Rpc) -> Sequence[Call]:
     """Return the generated methods of an RPC."""
-    calls = CALLS.get(_key(rpc), ())
-    return calls if isinstance(calls, tuple) else (calls,)
+    if _key(rpc) in HAND_CALLS:
+        return ()
+    calls = CALLS.get(_key(rpc), Call())
+    return [_with_args(model, rpc, call) for call in (calls if isinstance(calls, tuple) else (calls,))]
+
+
+def _with_args(model: Model, rpc: Rpc, call: Call) -> Call:
+    """Return a call with its arguments: where the table does not name them, the fields that are required."""
+    if call.args != REQUIRED:
+        return call
+    fields = fields_of(model, rpc.request, call)
+    return replace(call, args=tuple(one.name for one in fields if one.rule.required and one.name != "request_id"))
+
+
+def fields_of(model: Model, message: Message, call: Call) -> Iterator[Field]:
+    """Yield the fields of a request, and instead of messages that are flat those of these."""
+    for field in message.fields:
+        if field.name in call.flat:
+            yield from fields_of(model, model.messages[field.type_name], call)
+        elif field.name not in call.without:
+            yield field
 
 
 class _Requests(Writer):
@@ -394,7 +416,7 @@ class _Calls(_Requests):
     def _options_of(self, rpc: Rpc, call: Call) -> str:
         """Return the type of the options of a call."""
         fields = self._options(rpc, call)
-        names = {field.name for field in self._all(rpc.request, call)}
+        names = {field.name for field in fields_of(self.model, rpc.request, call)}
         types = []
         if name := self._options_name(rpc, call):
             lines = [
@@ -421,21 +443,15 @@ class _Calls(_Requests):
     def _inline(self, field: Field, call: Call) -> str:
         return f"{self.name(field, call)}{'' if field.name in call.required else '?'}: {self.type(field, call)}"
 
-    def _all(self, message: Message, call: Call) -> Iterator[Field]:
-        """Yield the fields of a request, and instead of messages that are flat those of these."""
-        for field in message.fields:
-            if field.name in call.flat:
-                yield from self._all(self.model.messages[field.type_name], call)
-            elif field.name not in call.without:
-                yield field
-
     def _inputs(self, rpc: Rpc, call: Call) -> Iterator[Field]:
         """Yield the fields of a request that are arguments or options."""
         left_out = {"request_id", "subject_user_id", "page_token", *self._node_lookup(rpc.request)}
         for _, fields in call.together.values():
             left_out |= set(fields)
         yield from (
-            field for field in self._all(rpc.request, call) if field.name not in left_out and field.type_name != MASK
+            field
+            for field in fields_of(self.model, rpc.request, call)
+            if field.name not in left_out and field.type_name != MASK
         )
 
     def _args(self, rpc: Rpc, call: Call) -> list[Field | str]:
@@ -597,7 +613,7 @@ class _Handles(Writer):
         yield "  }"
         for rpc in self.model.rpcs:
             if rpc.noun == noun and any(field.name == key for field in rpc.request.fields):
-                for call in calls_of(rpc) or (Call(args=(key,)),):  # by hand they have it first, too
+                for call in calls_of(self.model, rpc) or (Call(args=(key,)),):  # by hand they have it first, too
                     yield from self._method(rpc, call, name, key)
         yield "}"
 

@@ -44,6 +44,13 @@ def reached(model: Model) -> Mapping[str, Value]:
     by_name = {short(full_name): full_name for full_name in model.messages}
     values: dict[str, Value] = {}
     open_names = [(by_name[name], value) for name, value in VALUES.items()]
+    for rpc in model.rpcs:
+        if short(rpc.response.full_name) not in VALUES:
+            open_names += [
+                (field.type_name, VALUES.get(short(field.type_name), Value()))
+                for field in rpc.response.fields
+                if field.type_name in model.messages and short(field.type_name) not in {*PAIRS, *BY_HAND}
+            ]
     while open_names:
         full_name, value = open_names.pop()
         if full_name in values:

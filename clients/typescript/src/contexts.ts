@@ -2,15 +2,13 @@
 
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 
-import { type Recalled, recalledOf } from "./_gen/contexts.js";
+import { type Recalled, type StoredMessage, recalledOf, storedMessageOf } from "./_gen/contexts.js";
 import { type MessageInput, type RecallOptions, messageInput, recallOptions } from "./_gen/inputs.js";
 import type { Reasoning } from "./_gen/message.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { toJson, toObject } from "./json.js";
-import { fieldsOf } from "./messages.js";
-import { timeText } from "./times.js";
 
 export type { MessageInput, RecallOptions };
 
@@ -33,18 +31,10 @@ export interface PartInput {
 }
 
 /** What became of a message that was sent. Of a standalone one only `redactedParts` is set. */
-export interface SentMessage {
+export interface SentMessage extends StoredMessage {
   contextId: string;
   /** The call began the context. */
   created: boolean;
-  messageId: string;
-  /** Its place in the context, from 1. */
-  seq: number;
-  createdAt: string;
-  /** What it takes of a model's context, about. */
-  tokens: number;
-  /** Places of the parts that held secrets: `{"redacted": true}` stands there. */
-  redactedParts: number[];
   /** What of the context's past matters to it; undefined: nothing was to be recalled. */
   recalled?: Recalled;
 }
@@ -113,6 +103,5 @@ export function allSentOf(answer: pb.AppendMessagesResponse): SentMessage[] {
 }
 
 function sentMessageOf(sent: pb.SentMessage, { contextId, created }: { contextId: string; created: boolean }): SentMessage {
-  const { seq, createdAt, ...fields } = fieldsOf(sent);
-  return { contextId, created, ...fields, seq: Number(seq), createdAt: timeText(createdAt) };
+  return { contextId, created, ...storedMessageOf(sent) };
 }

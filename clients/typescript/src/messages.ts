@@ -2,12 +2,6 @@
 
 import { InvalidArgument } from "./gen/errors.js";
 
-/** The fields of a message, without what the generated code keeps beside them. */
-export function fieldsOf<M extends { $typeName: string }>(message: M): Omit<M, "$typeName" | "$unknown"> {
-  const { $typeName: _name, $unknown: _unknown, ...fields } = message as M & { $unknown?: unknown };
-  return fields;
-}
-
 /** Return what a literal stands for, which may be written in any case: "STATUS" is "status". */
 export function choice<T>(field: string, value: string, choices: Readonly<Record<string, T>>): T {
   const name = String(value).toLowerCase();

@@ -315,6 +315,27 @@ export function unreadRecordOf(message: pb.UnreadRecord): UnreadRecord {
   };
 }
 
+/** What became of a message that was sent. */
+export interface StoredMessage {
+  messageId: string;
+  seq: number;
+  createdAt: string;
+  /** What it takes of a model's context, about. */
+  tokens: number;
+  /** Places of the parts that held secrets, of which {"redacted": true} is stored. */
+  redactedParts: number[];
+}
+
+export function storedMessageOf(message: pb.SentMessage): StoredMessage {
+  return {
+    messageId: message.messageId,
+    seq: Number(message.seq),
+    createdAt: timeText(message.createdAt),
+    tokens: message.tokens,
+    redactedParts: message.redactedParts,
+  };
+}
+
 /** A passage that was recalled or found. */
 export interface RecalledItem {
   /** Names the passage in its context: "m12.0" is the first of the message with `seq` 12, "a3.0" the first of an artifact. */

@@ -6,7 +6,7 @@ export type { Agent, AgentCallers, AgentTemplate, ProviderNames } from "./agents
 export type { AnsweredProvider, ComparedHit, ComparedProvider, ComparedTests, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, SourceTest, WorkspaceTarget } from "./context-query.js";
 export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, StoredIO, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
 export type { ArchivePart, ImportConflict, ImportedArchive, ImportedRows } from "./transfer.js";
-export type { Artifact, ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, SyncedHistory, TaskHistory, UnreadRecord } from "./contexts.js";
+export type { Artifact, ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, StoredMessage, SyncedHistory, TaskHistory, UnreadRecord } from "./contexts.js";
 export type { AssembledNode, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";
 export type { BedrockBase, Document, KnowledgeBase } from "./knowledge-bases.js";
 export type { BlobEntry, DownloadUrl, ManifestEntity, ManifestGroup, QueriedRows, RecordAction, SearchHit, Upload, WMRecord } from "./working-memory.js";
