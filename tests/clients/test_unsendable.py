@@ -19,6 +19,9 @@ NOT_OF_TEXTS = {
     "archives.export",
     "graph.export",
     "archives.import_archive",
+    # no calls
+    "contexts.handle",
+    "windows.handle",
     # take values of other kinds, too
     "definitions.approve",
     "archives.export_messages",

@@ -45,7 +45,7 @@ async def test_an_example_runs_as_printed(
         "CONTEXT_SERVICE_ADDRESS": shared_services.context,
         "ENTITY_SERVICE_ADDRESS": shared_services.entity,
         # What is done in the background is done of the tenants that there are, and that of `key` is made up.
-        "CONTEXT_SERVICE_API_KEY": KEY if re.search("wait_for_index|get_subject_erasure", code) else key,
+        "CONTEXT_SERVICE_API_KEY": KEY if re.search("wait_for_index|erasures.get", code) else key,
     }
 
     done = await asyncio.to_thread(commands.run_code, code, environment=environment, folder=tmp_path)

@@ -73,7 +73,8 @@ def _with_generators(text: str) -> str:
 
 def _with_callables(text: str) -> str:
     """Make a function that returned an awaitable return the value itself."""
-    return text.replace("Awaitable[_T]", "_T").replace("Awaitable, ", "")
+    text = re.sub(r"(?:Awaitable\[|Coroutine\[Any, Any, )(\w+)\]", r"\1", text)
+    return text.replace("Awaitable, ", "").replace("Coroutine, ", "")
 
 
 def _ruff(arguments: list[str], text: str, source: Path) -> str:

@@ -229,7 +229,7 @@ async def _tasks(visit: Visit, context_id: str) -> Table:
         rows=rows,
         limit=visit.limit,
         has_more=has_more,
-        empty="No task belongs to it. An agent makes one with create_task.",
+        empty="No task belongs to it. An agent makes one with tasks.create.",
     )
 
 
@@ -241,7 +241,7 @@ async def _windows(visit: Visit, context_id: str) -> Table:
         title="Windows",
         columns=window_columns(),
         rows=rows,
-        empty="No window is open on it. Open one with open_window, and a model sees it within a budget.",
+        empty="No window is open on it. Open one with windows.open, and a model sees it within a budget.",
     )
 
 
@@ -354,7 +354,7 @@ async def task(visit: Visit) -> Response:
             Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
         ),
         rows=found.artifacts,
-        empty="It has made nothing yet. An agent adds something with put_artifact.",
+        empty="It has made nothing yet. An agent adds something with artifacts.put.",
     )
     one = found.task
     return visit.render(

@@ -38,7 +38,7 @@ async def definitions(visit: Visit) -> Response:
             rows=rows,
             limit=visit.limit,
             has_more=has_more,
-            empty="None is defined yet. Write one with put_definition, or from a file as below, and approve it.",
+            empty="None is defined yet. Write one with definitions.put, or from a file as below, and approve it.",
         )
 
     listed = await part(found())

@@ -260,7 +260,7 @@ async def _progress(visit: Visit, node_id: str) -> Table:
         rows=rows,
         limit=visit.limit,
         has_more=has_more,
-        empty="Its timeline is empty. append_progress and a change of its status write to it.",
+        empty="Its timeline is empty. progress.append and a change of its status write to it.",
     )
 
 

@@ -75,7 +75,7 @@ async def _bases(visit: Visit) -> Table:
         rows=rows,
         limit=visit.limit,
         has_more=has_more,
-        empty="There is none yet. Put one with put_knowledge_base, and add documents to it.",
+        empty="There is none yet. Put one with knowledge_bases.put, and add documents to it.",
     )
 
 
@@ -133,7 +133,7 @@ async def tools(visit: Visit) -> Response:
                 Column(name="asked for tools", value=lambda one: one.discovered_at, kind="time"),
             ),
             rows=rows,
-            empty="No server is known. An administrator puts one with put_mcp_server, and discovers its tools.",
+            empty="No server is known. An administrator puts one with mcp_servers.put, and discovers its tools.",
         ),
         tools=tools,
         code=code.Code(python=code.python_each("context", "mcp_servers.list_tools")),
@@ -172,7 +172,7 @@ async def pages(visit: Visit) -> Response:
             rows=rows,
             limit=visit.limit,
             has_more=has_more,
-            empty="No page is compiled for this user. An agent puts one with put_page.",
+            empty="No page is compiled for this user. An agent puts one with pages.put.",
         )
 
     listed = await part(found())
@@ -263,7 +263,7 @@ async def memories(visit: Visit) -> Response:
             rows=rows,
             limit=visit.limit,
             has_more=has_more,
-            empty="Nothing is kept about this user. An agent retains something with retain_memory.",
+            empty="Nothing is kept about this user. An agent retains something with memories.retain.",
         )
 
     listed = await part(found())

@@ -351,7 +351,7 @@ async def state(visit: Visit) -> Response:
         title="State of the work",
         columns=columns,
         rows=[one for one in entries if one.section not in {*_COUNTED, "pin"}],
-        empty="Nothing is known of the work yet: rules read it from the log, and patch_state says it.",
+        empty="Nothing is known of the work yet: rules read it from the log, and windows.patch_state says it.",
     )
     counted = Table(
         name="counted",

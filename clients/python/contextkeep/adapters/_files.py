@@ -43,14 +43,14 @@ class Files:
 
     def find(self, path: str) -> Steps[Record | None]:
         """Return a file with its text; None: there is none. Where two callers made one, it is the older."""
-        found: list[Record] = yield lambda client: client.fetch_wm_records_by_entity(
+        found: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose], with_content=True
         )
         return found[-1] if found else None
 
     def below(self, folder: str) -> Steps[list[Record]]:
         """Return the files in a folder and in its folders, in the order of their paths, without their texts."""
-        found: list[Record] = yield lambda client: client.fetch_wm_records_by_entity(
+        found: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, name_prefix=f"{folder}/", semantic_purposes=[self._purpose], page_size=_PAGE
         )
         return sorted(found, key=lambda record: record.name.split("/"))
@@ -65,7 +65,7 @@ class Files:
         above = ["/".join(segments[:count]) for count in range(2, len(segments))]
         if not above:
             return None
-        found: list[Record] = yield lambda client: client.fetch_wm_records_by_entity(
+        found: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=above, semantic_purposes=[self._purpose]
         )
         return found[0].name if found else None
@@ -74,7 +74,7 @@ class Files:
         """Write a new file; return whether it is new. Of two that do so at once, one at most does."""
         if (yield from self.is_taken(path)):
             return False
-        made: Record = yield lambda client: client.insert_wm_record(
+        made: Record = yield lambda client: client.records.insert(
             MemoryType.FILE,
             path,
             content_text=text,
@@ -82,11 +82,11 @@ class Files:
             entity_node_id=self.entity_node_id,
             semantic_purpose=self._purpose,
         )
-        others: list[Record] = yield lambda client: client.fetch_wm_records_by_entity(
+        others: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose]
         )
         if len(others) > 1:
-            yield lambda client: client.delete_wm_record(made.working_memory_id, purge=True)
+            yield lambda client: client.records.delete(made.working_memory_id, purge=True)
             return False
         return True
 
@@ -135,8 +135,8 @@ class Files:
 
 
 def _changed(record: Record, **changes: str) -> Ask:
-    return lambda client: client.update_wm_record(record.working_memory_id, expected_version=record.version, **changes)
+    return lambda client: client.records.update(record.working_memory_id, expected_version=record.version, **changes)
 
 
 def _archived(record: Record) -> Ask:
-    return lambda client: client.delete_wm_record(record.working_memory_id)
+    return lambda client: client.records.delete(record.working_memory_id)

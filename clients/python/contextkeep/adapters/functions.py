@@ -169,7 +169,7 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
         }
         for name, (family, description) in _QUERIES.items()
     ]
-    tools: list[Tool] = yield lambda client: client.list_tools(read_only=read_only)
+    tools: list[Tool] = yield lambda client: client.tools.list(read_only=read_only)
     user = bound.get("subject_user_id", "")
     names = (*_OF_MEMORY, *_OF_CONTEXT) if "context_id" in bound else _OF_MEMORY
     for tool in sorted((one for one in tools if one.tool_name in names), key=lambda one: names.index(one.tool_name)):
@@ -196,7 +196,7 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
         raise InvalidArgument("query is missing, or no text", field="query")
     if isinstance(arguments.get("limit", 0), bool) or not isinstance(arguments.get("limit", 0), int):
         raise InvalidArgument("limit is no whole number", field="limit")
-    asked: QueriedContext = yield lambda client: client.query_context(
+    asked: QueriedContext = yield lambda client: client.query.ask(
         **arguments,
         families=[family] if family else None,
         context_ids=[bound["context_id"]] if "context_id" in bound and not family else (),
@@ -220,7 +220,7 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
 def _executed(
     tool: Tool, fixed: Mapping[str, str], subject_user_id: str, arguments: Mapping[str, Any]
 ) -> Steps[dict[str, Any]]:
-    answer: dict[str, Any] = yield lambda client: client.execute_tool(
+    answer: dict[str, Any] = yield lambda client: client.tools.execute(
         tool.tool_name, {**arguments, **fixed}, read_only=tool.read_only, subject_user_id=subject_user_id
     )
     return answer

@@ -67,6 +67,6 @@ def _warn(nodes_failed: int, roles_unknown: int) -> None:
         click.echo(f"left out {nodes_failed} node(s) on which a rule failed; --strict names the first", err=True)
     if roles_unknown:
         click.echo(
-            f"left out {roles_unknown} message(s) with an unknown role; assemble_context of the clients names them",
+            f"left out {roles_unknown} message(s) with an unknown role; history.assemble of the clients names them",
             err=True,
         )

@@ -15,6 +15,7 @@ from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._batches import MESSAGES_MAX, batches
 from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
+from contextkeep.client._handles import Bound, BoundSecond, Handle
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
@@ -44,6 +45,10 @@ class Contexts(Noun):
     `ContextNotFound`. A key without a user names the one that it acts for in `subject_user_id`, for which it needs
     the scope `delegate`; without one it sees what has no owner.
     """
+
+    def handle(self, context_id: Id) -> ContextHandle:
+        """Return the methods that are about one context, without a call."""
+        return ContextHandle(self, context_id)
 
     def send(
         self,
@@ -699,3 +704,29 @@ class Contexts(Noun):
             except Unavailable:
                 if not begun:
                     raise
+
+
+class ContextHandle(Handle):
+    """A context by its id: the methods of `contexts` that are about one context."""
+
+    __slots__ = ("_noun", "context_id")
+    _id_field = "context_id"
+
+    send = BoundSecond(Contexts.send)
+    append = BoundSecond(Contexts.append)
+    recall = Bound(Contexts.recall)
+    search = Bound(Contexts.search)
+    get = Bound(Contexts.get)
+    update = Bound(Contexts.update)
+    close = Bound(Contexts.close)
+    wait_for_index = Bound(Contexts.wait_for_index)
+    delete = Bound(Contexts.delete)
+    list_messages = Bound(Contexts.list_messages)
+    get_message = Bound(Contexts.get_message)
+    retract_messages = Bound(Contexts.retract_messages)
+    issue_key = Bound(Contexts.issue_key)
+    watch = Bound(Contexts.watch)
+
+    def __init__(self, contexts: Contexts, context_id: Id) -> None:
+        self._noun = contexts
+        self.context_id = messages.to_id(context_id)

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Generator, Sequence
+import functools
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, Concatenate, ParamSpec, Self
 
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
+from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import ForkInheritance, Id, MessageFormat
 from contextkeep.client._window_messages import pack_id_of, prefix_of, tools_json, window_config
 from contextkeep.client.sync.client import Noun
@@ -43,9 +45,29 @@ from contextkeep.values.windows import pack_of
 _ENTRIES_AT_ONCE = 1_000  # of a page
 
 
+_P = ParamSpec("_P")
+
+
+def _opening(
+    method: Callable[Concatenate[Windows, _P], Window],
+) -> Callable[Concatenate[Windows, _P], OpenWindow]:
+    """Return a method that gives the window which it opens the methods of a handle."""
+
+    @functools.wraps(method)
+    def opened(windows: Windows, /, *args: _P.args, **named: _P.kwargs) -> OpenWindow:
+        return OpenWindow.of(windows, method(windows, *args, **named))
+
+    return opened
+
+
 class Windows(Noun):
     """Windows on contexts. One that is of another's context, or not there at all, is `WindowNotFound`."""
 
+    def handle(self, window_id: Id) -> WindowHandle:
+        """Return the methods that are about one window, without a call."""
+        return WindowHandle(self, window_id)
+
+    @_opening
     def open(
         self,
         context_id: Id,
@@ -981,3 +1003,67 @@ class Windows(Noun):
         )
         response: windows_pb.CloseWindowResponse = self._call("CloseWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
+
+
+class WindowMethods(Handle):
+    """The methods of `windows` that are about one window, with its id bound."""
+
+    __slots__ = ()
+    _id_field = "window_id"
+
+    get = Bound(Windows.get)
+    update = Bound(Windows.update)
+    pin = Bound(Windows.pin)
+    unpin = Bound(Windows.unpin)
+    patch_state = Bound(Windows.patch_state)
+    pack = Bound(Windows.pack)
+    fold = Bound(Windows.fold)
+    prepare_fold = Bound(Windows.prepare_fold)
+    commit_fold = Bound(Windows.commit_fold)
+    create_checkpoint = Bound(Windows.create_checkpoint)
+    list_checkpoints = Bound(Windows.list_checkpoints)
+    rollback = Bound(Windows.rollback)
+    report_response = Bound(Windows.report_response)
+    fork = Bound(Windows.fork)
+    merge = Bound(Windows.merge)
+    expand = Bound(Windows.expand)
+    search = Bound(Windows.search)
+    explain_pack = Bound(Windows.explain_pack)
+    get_lineage = Bound(Windows.get_lineage)
+    get_state = Bound(Windows.get_state)
+    watch = Bound(Windows.watch)
+    record_usage = Bound(Windows.record_usage)
+    record_outcome = Bound(Windows.record_outcome)
+    estimate_cost = Bound(Windows.estimate_cost)
+    stats = Bound(Windows.stats)
+    close = Bound(Windows.close)
+
+
+class WindowHandle(WindowMethods):
+    """A window by its id."""
+
+    __slots__ = ("_noun", "window_id")
+
+    def __init__(self, windows: Windows, window_id: Id) -> None:
+        self._noun = windows
+        self.window_id = messages.to_id(window_id)
+
+
+class OpenWindow(Window, WindowMethods):
+    """A window as it was opened, with the methods that are about it: `window.pack()`. It equals the `Window`."""
+
+    __slots__ = ("_noun",)
+
+    @classmethod
+    def of(cls, windows: Windows, window: Window) -> Self:
+        """Return a window with methods."""
+        made = cls(**{each.name: getattr(window, each.name) for each in fields(window) if each.init})
+        object.__setattr__(made, "_noun", windows)  # the value is frozen
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Window):
+            return NotImplemented
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(Window) if each.compare)
+
+    __hash__ = Window.__hash__
