@@ -12,7 +12,7 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const NONE: RowCount = { written: 0, existed: 0 };
 
-/** What `importGraph` came to. */
+/** What `graph.import` came to. */
 export interface ImportedGraph {
   graphName: string;
   lines: number;

@@ -1,8 +1,8 @@
 /** Tasks of contexts: what callers see and say of them. */
 
 
-import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./_gen/message.js";
 import { type Artifact, artifactOf } from "./_gen/contexts.js";
+import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./_gen/message.js";
 import { type MessageInput, messageOf } from "./contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { type JsonObject, parseObject } from "./json.js";

@@ -1,6 +1,7 @@
 /** Archives: a tenant, a context, a user or a graph, taken out and put in elsewhere. */
 
 import { create } from "@bufbuild/protobuf";
+
 import { GeneratedArchives } from "../_gen/nouns/archives.js";
 import { type ImportedArchive, importedArchiveOf } from "../_gen/transfer.js";
 import type { CallOptions } from "../client.js";

@@ -1,7 +1,7 @@
 /** Blobs: there and back, ranges, URLs. */
 
-import { uploadHeader } from "./uploads.js";
 import { create } from "@bufbuild/protobuf";
+
 import { GeneratedBlobs } from "../_gen/nouns/blobs.js";
 import { type WMRecord, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";
@@ -13,6 +13,7 @@ import * as records from "../records.js";
 import type { BlobName, RecordFields } from "../records.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "../transfer.js";
 import type { WriteOptions } from "../writes.js";
+import { uploadHeader } from "./uploads.js";
 
 const memory = pb.WorkingMemory.method;
 

@@ -1,12 +1,12 @@
 /** Contexts and their messages. */
 
-import type { ContextOptions } from "./app.js";
 import { type ContextEvent, type ContextIndex, contextEventOf, contextIndexOf } from "../_gen/contexts.js";
 import { ContextHandle } from "../_gen/handles.js";
 import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
 import { whole } from "../messages.js";
+import type { ContextOptions } from "./app.js";
 
 const method = pb.Contexts.method;
 

@@ -1,6 +1,7 @@
 /** Histories: of a conversation, and of all that happened to an entity. */
 
 import { create } from "@bufbuild/protobuf";
+
 import { chatMessageOf } from "../_gen/message.js";
 import { GeneratedHistory } from "../_gen/nouns/history.js";
 import type { CallOptions } from "../client.js";

@@ -1,10 +1,10 @@
 /** Memories: what is kept about a user, across contexts. */
 
-import type { ContextOptions } from "./app.js";
 import { type Consolidation, consolidationOf } from "../_gen/knowledge.js";
 import { GeneratedMemories } from "../_gen/nouns/memories.js";
 import * as pb from "../gen/contextkeep/context/v1/knowledge_pb.js";
 import { type WriteOptions, requestId } from "../writes.js";
+import type { ContextOptions } from "./app.js";
 
 const method = pb.Knowledge.method;
 

@@ -1,13 +1,10 @@
-/** Records found by words, vectors and conditions. */
+/** Records of working memory: changes of their content. */
 
-import { randomUUID } from "node:crypto";
 import { GeneratedRecords } from "../_gen/nouns/records.js";
 import { type WMRecord, wmRecordOf } from "../_gen/working-memory.js";
 import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
-import { whole } from "../messages.js";
-import * as records from "../records.js";
-import type { InlineContent, RecordFields } from "../records.js";
-import type { VersionOptions, WriteOptions } from "../writes.js";
+import { type InlineContent, type RecordFields, recordInput, recordMask } from "../records.js";
+import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
 
 const memory = pb.WorkingMemory.method;
 
@@ -23,10 +20,10 @@ export class Records extends GeneratedRecords {
     changes: RecordFields & InlineContent & WriteOptions & VersionOptions,
   ): Promise<WMRecord> {
     const request = {
-      record: records.recordInput({ ...changes, workingMemoryId }, "record"),
-      updateMask: { paths: records.recordMask(changes) },
-      expectedVersion: whole("expected_version", changes.expectedVersion),
-      requestId: changes.requestId ?? randomUUID(),
+      record: recordInput({ ...changes, workingMemoryId }, "record"),
+      updateMask: { paths: recordMask(changes) },
+      expectedVersion: expectedVersion(changes),
+      requestId: requestId(changes),
     };
     return wmRecordOf((await this.client.call(memory.updateWMRecord, request, changes)).record!);
   }

@@ -1,7 +1,9 @@
 /** Uploads that survive broken connections and restarts. */
 
-import { create } from "@bufbuild/protobuf";
 import { randomUUID } from "node:crypto";
+
+import { create } from "@bufbuild/protobuf";
+
 import { GeneratedUploads } from "../_gen/nouns/uploads.js";
 import { type Upload, type WMRecord, uploadOf, wmRecordOf } from "../_gen/working-memory.js";
 import type { CallOptions } from "../client.js";

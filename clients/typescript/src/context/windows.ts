@@ -1,6 +1,5 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
-import type { ContextOptions } from "./app.js";
 import { type Pack, type Window, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
 import { WindowHandle } from "../_gen/handles.js";
 import { GeneratedWindows } from "../_gen/nouns/windows.js";
@@ -8,6 +7,7 @@ import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import { Unavailable } from "../gen/errors.js";
 import { whole } from "../messages.js";
 import { packSince } from "../windows.js";
+import type { ContextOptions } from "./app.js";
 
 const method = pb.ContextWindows.method;
 

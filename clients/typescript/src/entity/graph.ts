@@ -1,6 +1,5 @@
-/** Nodes: written, read, changed, archived, deleted. */
+/** The graph: edges by the callers' own ids of nodes, messages of conversations, searches, walks, whole graphs in and out. */
 
-import { type EdgeInput, edgeInput } from "../_gen/inputs.js";
 import {
   type Edge,
   type ExportPage,
@@ -11,6 +10,7 @@ import {
   nodeOf,
   traversedNodeOf,
 } from "../_gen/entity-graph.js";
+import { type EdgeInput, edgeInput } from "../_gen/inputs.js";
 import { GeneratedGraph } from "../_gen/nouns/graph.js";
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
@@ -26,7 +26,7 @@ import {
 } from "../graphs.js";
 import { rowId } from "../ids.js";
 import { toObject } from "../json.js";
-import { choice, whole } from "../messages.js";
+import { choice, enumInput, whole } from "../messages.js";
 import type { NodeName } from "../names.js";
 import { Rows } from "../rows.js";
 import { toTimestamp } from "../times.js";
@@ -38,12 +38,6 @@ const graph = pb.EntityGraph.method;
 const ROLES = { user: "user", assistant: "assistant", system: "system", tool: "tool" };
 
 export type Direction = "out" | "in" | "both";
-
-export const DIRECTIONS = {
-  out: pb.Direction.OUT,
-  in: pb.Direction.IN,
-  both: pb.Direction.BOTH,
-};
 
 /** What a caller says of a new message. */
 export interface MessageInput {
@@ -256,7 +250,7 @@ export class Graph extends GeneratedGraph {
   traverse(start: NodeName | string[], options: TraverseOptions = {}): Rows<TraversedNode> {
     const request = {
       edgeTypes: options.edgeTypes,
-      direction: choice("direction", options.direction ?? "out", DIRECTIONS),
+      direction: enumInput("direction", options.direction, pb.Direction),
       depthMax: options.depthMax,
       nodeTypes: options.nodeTypes,
       includeArchived: options.includeArchived,
@@ -293,7 +287,7 @@ function nodeFilter(options: SearchOptions) {
     connectedTo: connectedTo && {
       edgeTypes: connectedTo.edgeTypes,
       depthMax: connectedTo.depthMax,
-      direction: choice("filter.connected_to.direction", connectedTo.direction ?? "out", DIRECTIONS),
+      direction: enumInput("filter.connected_to.direction", connectedTo.direction, pb.Direction),
     },
     agentBundleId: options.agentBundleId,
     includeArchived: options.includeArchived,
