@@ -86,8 +86,3 @@ def test_the_page_of_names_leads_from_each_flat_name_to_a_method_that_there_is()
 
     assert {row[0] for row in rows} == set(FLAT.split())
     assert {row[1] for row in rows} == found - HANDLES
-
-    sources = "".join(path.read_text() for path in (ROOT / "clients/typescript/src").rglob("*.ts"))
-    defined = set(re.findall(r"^  (?:async )?\*?(\w+)[(<]", sources, re.MULTILINE))
-    verbs = {row[-1].partition(".")[2] for row in rows if len(row) > 2}
-    assert verbs - defined == set()
