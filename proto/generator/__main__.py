@@ -19,6 +19,7 @@ import calls_page
 import limits_page
 import model
 import names_page
+import python_calls
 import python_values
 import typescript_calls
 import typescript_values
@@ -41,7 +42,7 @@ CALLS_PAGE = Path("docs/calls.md")
 LIMITS_PAGE = Path("docs/limits.md")
 NAMES_PAGE = Path("docs/names.md")
 # Folders that hold nothing but generated files.
-FOLDERS = (python_values.GENERATED, TYPESCRIPT_VALUES)
+FOLDERS = (python_values.GENERATED, python_calls.GENERATED, TYPESCRIPT_VALUES)
 
 
 def main() -> None:
@@ -83,6 +84,7 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield CALLS_PAGE, calls_page.page(protos)
     yield NAMES_PAGE, names_page.page(protos)
     yield from python_values.files(protos)
+    yield from python_calls.files(protos)
     for name, content in (*typescript_values.files(protos), *typescript_calls.files(protos)):
         yield TYPESCRIPT_VALUES / name, content
     settings = EntitySettings.model_fields | ContextSettings.model_fields

@@ -280,12 +280,11 @@ def test_a_node_and_an_edge_name_the_text_that_is_none():
 
 
 def test_a_literal_may_be_written_in_any_case():
-    assert (
-        messages.choice("type", "BOT_PROGRESS", messages.ENVELOPE_TYPES) == entity_graph_pb2.ENVELOPE_TYPE_BOT_PROGRESS
-    )
-    for wrong in ("PROGRESS", 5, None, ["status"]):
+    types = entity_graph_pb2.EnvelopeType
+    assert messages.choice_of("type", "BOT_PROGRESS", types) == entity_graph_pb2.ENVELOPE_TYPE_BOT_PROGRESS
+    for wrong in ("PROGRESS", 5, ["status"]):
         with pytest.raises(InvalidArgument, match="not one of status, message"):
-            messages.choice("type", wrong, messages.ENVELOPE_TYPES)
+            messages.choice_of("type", wrong, types)
 
 
 def test_one_text_is_not_a_list_of_texts():
@@ -298,7 +297,7 @@ def test_one_text_is_not_a_list_of_texts():
 
 def test_a_choice_names_its_choices():
     with pytest.raises(InvalidArgument, match="out, in, both"):
-        messages.choice("direction", "up", messages.DIRECTIONS)
+        messages.choice_of("direction", "up", entity_graph_pb2.Direction)
 
 
 def test_a_mask_names_what_is_given():

@@ -26,6 +26,13 @@ class ProviderNames(Value):
             families=tuple(message.families),
         )
 
+    def to_proto(self) -> pb.ProviderNames:
+        """Return the message of the value."""
+        return pb.ProviderNames(
+            ids=self.ids,
+            families=self.families,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgentCallers(Value):
@@ -45,6 +52,14 @@ class AgentCallers(Value):
             user_ids=tuple(message.user_ids),
             agent_ids=tuple(message.agent_ids),
             subjects=tuple(message.subjects),
+        )
+
+    def to_proto(self) -> pb.AgentCallers:
+        """Return the message of the value."""
+        return pb.AgentCallers(
+            user_ids=self.user_ids,
+            agent_ids=self.agent_ids,
+            subjects=self.subjects,
         )
 
 

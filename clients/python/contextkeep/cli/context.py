@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 
 import click
 
@@ -21,7 +21,7 @@ from contextkeep.cli._base import (
 from contextkeep.cli._lines import TIME, messages_of
 from contextkeep.cli._output import Format, Output, to_plain
 from contextkeep.cli.task import artifact, task
-from contextkeep.client._context_messages import STATES, KeyScope
+from contextkeep.client._context_messages import KeyScope
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
 from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
 
@@ -150,7 +150,7 @@ def show(session: Session, output: Output, *, context_id: str, **given: Any) -> 
 
 
 @command(
-    click.option("--state", type=click.Choice([state for state in STATES if state]), help="Else either."),
+    click.option("--state", type=click.Choice(get_args(ContextState)), help="Else either."),
     click.option("--agent-id", default="", help="In which this agent has spoken."),
     click.option("--owner", "owner_user_id", default="", help="Of this user."),
     click.option("--external", "external_id", nargs=2, metavar="SYSTEM ID", help="That carry this id."),
@@ -178,7 +178,7 @@ def list_contexts(
 ) -> None:
     """List contexts, the newest first."""
     found = session.context.contexts.list(
-        state=state or "", external_id=ExternalId(*external_id) if external_id else None, **filters
+        state=state, external_id=ExternalId(*external_id) if external_id else None, **filters
     )
     output.many(found, *_ROW, limit=limit)
 

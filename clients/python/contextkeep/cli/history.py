@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from contextkeep.cli._base import NodeArgument, Session, command
 from contextkeep.cli._output import Output
-from contextkeep.client._messages import FORMATS, MessageFormat
+from contextkeep.values import MessageFormat
 
 
 @command(
@@ -22,7 +22,7 @@ from contextkeep.client._messages import FORMATS, MessageFormat
     click.option(
         "--format",
         "message_format",
-        type=click.Choice(list(FORMATS), case_sensitive=False),
+        type=click.Choice(get_args(MessageFormat), case_sensitive=False),
         help="Print the JSON that goes into a request to a model.",
     ),
     name="history",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -15,10 +15,9 @@ from contextkeep import definition_files
 from contextkeep.cli._base import Session, command, external_id_option, limit_option, node_named
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
-from contextkeep.client._messages import FACET_KINDS
 from contextkeep.definition_files import FileDefinition
 from contextkeep.errors import ContextKeepError, DefinitionNotFound
-from contextkeep.values import CompileProgress, Definition
+from contextkeep.values import CompileProgress, Definition, FacetKind
 
 _DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
 _FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
@@ -250,7 +249,7 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
     click.argument("slug"),
     click.argument("text", default=""),
     click.option("--heading", default="", help="What stands above it."),
-    click.option("--kind", type=click.Choice(list(FACET_KINDS)), help="What it is, and so how far it is trusted."),
+    click.option("--kind", type=click.Choice(get_args(FacetKind)), help="What it is, and so how far it is trusted."),
     click.option("--source", "source_label", default="", help="What it is from."),
     click.option("--source-uri", default="", help="Where that is."),
     click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, help="How sure it is."),

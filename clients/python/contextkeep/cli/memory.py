@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from contextkeep.cli._base import Session, command, confirm, limit_option, subject_option, yes_option
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
-from contextkeep.client._messages import MEMORY_KINDS, MemoryKind
-from contextkeep.values import Experience, Memory, MemorySource
+from contextkeep.values import Experience, Memory, MemoryKind, MemorySource
 
 _SAID = (
-    click.option("--kind", type=click.Choice(list(MEMORY_KINDS)), help="What it is; else a fact."),
+    click.option("--kind", type=click.Choice(get_args(MemoryKind)), help="What it is; else a fact."),
     click.option("--key", help="What it is about: a newer one of the same key supersedes it."),
     click.option("--confidence", type=click.FloatRange(0, 1), help="How sure it is."),
     click.option("--happened-at", type=TIME, help="When, as in 2026-01-31T12:00:00Z; else now."),
@@ -28,7 +27,7 @@ _SAID = (
 )
 
 _WHICH = (
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(MEMORY_KINDS)), help="May be repeated."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(get_args(MemoryKind)), help="May be repeated."),
     click.option("--key", default="", help="Only what is about this."),
     click.option("--holding", "holding_only", is_flag=True, help="Without those that are superseded."),
     click.option("--from", "happened_from", type=TIME, help="Happened then or later."),
@@ -103,7 +102,7 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
 
 @command(
     click.argument("query"),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(MEMORY_KINDS)), help="May be repeated."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(get_args(MemoryKind)), help="May be repeated."),
     click.option("--limit", type=click.IntRange(1, 20), default=8, show_default=True, help="Sentences."),
     subject_option,
     name="reflect",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -20,7 +20,7 @@ from contextkeep.cli._base import (
     yes_option,
 )
 from contextkeep.cli._output import Format, Output
-from contextkeep.client._messages import ENVELOPE_TYPES, NOT_GIVEN
+from contextkeep.client._messages import NOT_GIVEN
 from contextkeep.errors import NodeNotFound
 from contextkeep.values import EnvelopeType
 
@@ -220,7 +220,7 @@ def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, ou
     click.option(
         "--type",
         "types",
-        type=click.Choice(list(ENVELOPE_TYPES), case_sensitive=False),
+        type=click.Choice(get_args(EnvelopeType), case_sensitive=False),
         multiple=True,
         help="May be repeated.",
     ),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from contextkeep.cli._base import Session, command, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.sources import AGENT, CONTEXT, DEPTH, ENTITY, LISTED, MODE, PROVIDER, SCOPE
-from contextkeep.client._messages import MEMORY_QUERY_MODES
-from contextkeep.values import QueriedContext
+from contextkeep.values import MemoryQueryMode, QueriedContext
 
 _HIT = ("rank", "title", "snippet", "source", "ref")
 _STATUS = ("provider_id", "state", "hit_count", "duration_ms", "reason")
@@ -26,7 +25,7 @@ _PROVIDERS = "providers"
     click.option("--family", "families", multiple=True, help="Ask all of this family; may be repeated."),
     ENTITY,
     click.option(
-        "--memory", "memory_mode", type=click.Choice(list(MEMORY_QUERY_MODES)), help="Of memories: each, or one."
+        "--memory", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="Of memories: each, or one."
     ),
     CONTEXT,
     click.option("--expand", "expand_refs", multiple=True, help="The whole text of this ref; may be repeated."),

@@ -8,8 +8,8 @@ import click
 
 from contextkeep.cli._base import JSON_OBJECT, Session, command, limit_option
 from contextkeep.cli._output import Output
-from contextkeep.client._messages import Direction
 from contextkeep.inputs import ConnectedTo
+from contextkeep.values import Direction
 
 
 @command(

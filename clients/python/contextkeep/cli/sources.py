@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from contextkeep.cli._base import Session, command, limit_option, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.specialist import specialist
-from contextkeep.client._messages import MEMORY_QUERY_MODES, QUERY_DEPTHS, QUERY_MODES, QUERY_SCOPES
-from contextkeep.values import SourceTest
+from contextkeep.values import MemoryQueryMode, QueryDepth, QueryMode, QueryScope, SourceTest
 
 LISTED = ("provider_id", "family", "display_name", "scopes", "is_enabled", "is_default", "is_installed", "deadline_ms")
 _HOLDS = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "refused_by")
 _FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")
 
 # What a question says, to everybody's command and to the harness.
-MODE = click.option("--mode", type=click.Choice(list(QUERY_MODES)), default="results", help="answer: quotations, too.")
-SCOPE = click.option("--scope", type=click.Choice(list(QUERY_SCOPES)), default="auto", help="Whose.")
-DEPTH = click.option("--depth", type=click.Choice(list(QUERY_DEPTHS)), default="quick", help="deep: longer, and twice.")
+MODE = click.option(
+    "--mode", type=click.Choice(get_args(QueryMode)), default="results", help="answer: quotations, too."
+)
+SCOPE = click.option("--scope", type=click.Choice(get_args(QueryScope)), default="auto", help="Whose.")
+DEPTH = click.option(
+    "--depth", type=click.Choice(get_args(QueryDepth)), default="quick", help="deep: longer, and twice."
+)
 PROVIDER = click.option("--provider", "provider_ids", multiple=True, help="Ask this one; may be repeated.")
 ENTITY = click.option("--entity", "node_ids", multiple=True, help="Search the files of this node; may be repeated.")
 CONTEXT = click.option("--context", "context_ids", multiple=True, help="Search this context, too; may be repeated.")
@@ -62,7 +65,7 @@ def policy(session: Session, output: Output, **given: Any) -> None:
     click.option("--default/--no-default", "is_default", default=None, help="Whether it is asked unless others are."),
     click.option("--deadline-ms", type=click.IntRange(1, 60_000), help="How long it has."),
     click.option("--below", "node_ids", multiple=True, help="Search the workspace below this node; may be repeated."),
-    click.option("--memories", "memory_mode", type=click.Choice(list(MEMORY_QUERY_MODES)), help="Each, or as one."),
+    click.option("--memories", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="Each, or as one."),
     click.option("--reset", multiple=True, type=click.Choice(_FIELDS), help="Let this be as the source has it again."),
     name="set",
     group=sources,
@@ -91,7 +94,7 @@ _BOTH = ("provider_id", "state", "other_state", "duration_ms", "other_duration_m
     PROVIDER,
     ENTITY,
     CONTEXT,
-    click.option("--memories", "memory_mode", type=click.Choice(list(MEMORY_QUERY_MODES)), help="How they are asked."),
+    click.option("--memories", "memory_mode", type=click.Choice(get_args(MemoryQueryMode)), help="How they are asked."),
     AGENT,
     subject_option,
     name="test",

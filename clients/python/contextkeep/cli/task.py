@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 import click
 
 from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, subject_option, yes_option
 from contextkeep.cli._output import Format, Output
-from contextkeep.client._context_messages import TASK_STATES
 from contextkeep.inputs import ArtifactInput, PartInput
 from contextkeep.values import TaskState
 
 _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
-_STATE = click.option("--state", type=click.Choice(list(TASK_STATES)), help="How far it is.")
+_STATE = click.option("--state", type=click.Choice(get_args(TaskState)), help="How far it is.")
 _SAYS = click.option("--says", "status_message", help="What the agent says of the state.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
 
@@ -79,7 +78,7 @@ def show(session: Session, output: Output, *, task_id: str, **given: Any) -> Non
 
 @command(
     click.argument("context_id"),
-    click.option("--state", "states", multiple=True, type=click.Choice(list(TASK_STATES)), help="May be repeated."),
+    click.option("--state", "states", multiple=True, type=click.Choice(get_args(TaskState)), help="May be repeated."),
     subject_option,
     limit_option(),
     name="list",

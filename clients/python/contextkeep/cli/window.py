@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 import click
 from google.protobuf import json_format
@@ -23,10 +23,9 @@ from contextkeep.cli._base import (
 )
 from contextkeep.cli._output import Format, Output, printable
 from contextkeep.cli._packs import messages_of, text_of
-from contextkeep.client._messages import FORK_INHERITANCES, FORMATS, ForkInheritance, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import StateEntryInput
-from contextkeep.values import Pack, WindowConfig
+from contextkeep.values import ForkInheritance, MessageFormat, Pack, WindowConfig
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
@@ -61,7 +60,7 @@ def window() -> None:
     click.option(
         "--format",
         "message_format",
-        type=click.Choice(list(FORMATS), case_sensitive=False),
+        type=click.Choice(get_args(MessageFormat), case_sensitive=False),
         help="Whose messages; else those of the model's vendor.",
     ),
     click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What the model takes."),
@@ -386,7 +385,7 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
     click.argument("task"),
     click.option(
         "--inherits",
-        type=click.Choice(list(FORK_INHERITANCES), case_sensitive=False),
+        type=click.Choice(get_args(ForkInheritance), case_sensitive=False),
         default="state",
         help="What holds and is pinned; pins; or nothing.",
     ),

@@ -11,8 +11,9 @@ import click
 
 from contextkeep.cli._base import JSON, JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Format, Output, progress
-from contextkeep.client._messages import RecordFields, SearchMode
+from contextkeep.client._messages import RecordFields
 from contextkeep.memory_types import MemoryType
+from contextkeep.values import SearchMode
 
 _ROW = ("working_memory_id", "memory_type", "name", "size_bytes", "status", "created_at")
 _BLOB_KEY = "blob_"  # how the keys of blobs begin
@@ -222,7 +223,7 @@ contextkeep wm search 'quarterly report' --type text/markdown
 )
 def search(session: Session, output: Output, *, text: str, mode: SearchMode | None, **filters: Any) -> None:
     """Find records by their words or their meaning, the best first."""
-    hits = session.context.records.search(text, mode=mode or "", **filters)
+    hits = session.context.records.search(text, mode=mode, **filters)
     if output.format is Format.JSON:
         output.many(hits)
         return

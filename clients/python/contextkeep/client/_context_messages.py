@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from contextkeep.client._messages import Id, built, choice, ids, texts, to_id, to_json, to_object, to_timestamp
+from contextkeep.client._messages import (
+    Id,
+    built,
+    choice,
+    ids,
+    names_of,
+    texts,
+    to_id,
+    to_json,
+    to_object,
+    to_timestamp,
+)
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
@@ -23,28 +34,11 @@ from contextkeep.inputs import (
     ToolCallInput,
     ToolResultInput,
 )
-from contextkeep.values import ContextState, Part, Reasoning
+from contextkeep.values import Part, Reasoning
 from contextkeep.values import TaskState as GivenTaskState
 
 KeyScope = Literal["read", "write"]
 
-STATES: dict[str, contexts_pb.ContextState] = {
-    "": contexts_pb.CONTEXT_STATE_UNSPECIFIED,
-    "open": contexts_pb.CONTEXT_STATE_OPEN,
-    "closed": contexts_pb.CONTEXT_STATE_CLOSED,
-}
-GivenState = ContextState | Literal[""]
-
-TASK_STATES: dict[str, contexts_pb.TaskState] = {
-    "submitted": contexts_pb.TASK_STATE_SUBMITTED,
-    "working": contexts_pb.TASK_STATE_WORKING,
-    "input_required": contexts_pb.TASK_STATE_INPUT_REQUIRED,
-    "auth_required": contexts_pb.TASK_STATE_AUTH_REQUIRED,
-    "completed": contexts_pb.TASK_STATE_COMPLETED,
-    "failed": contexts_pb.TASK_STATE_FAILED,
-    "canceled": contexts_pb.TASK_STATE_CANCELED,
-    "rejected": contexts_pb.TASK_STATE_REJECTED,
-}
 
 _CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning")
 
@@ -242,7 +236,7 @@ def task_status(
         if message is not None:
             raise InvalidArgument("status_message comes with a state", field=f"{field}.message")
         return None
-    status = contexts_pb.TaskStatusInput(state=choice(f"{field}.state", state, TASK_STATES))
+    status = contexts_pb.TaskStatusInput(state=choice(f"{field}.state", state, names_of(contexts_pb.TaskState)))
     if message is not None:
         said = MessageInput(message, role="assistant") if isinstance(message, str) else message
         status.message.CopyFrom(message_input(said, field=f"{field}.message"))

@@ -5,6 +5,7 @@ What cannot travel is refused here with the error and the field name that the se
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import uuid
@@ -20,33 +21,18 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.client._unsendable import check_text
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
-from contextkeep.context.v1 import context_query_pb2 as query_pb
-from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import definitions_pb2 as definitions_pb
-from contextkeep.context.v1 import knowledge_pb2 as knowledge_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.ids import new_id
 from contextkeep.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextkeep.slips import meant
-from contextkeep.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Record
+from contextkeep.values import BlobEntry, Direction, EnvelopeStatus, EnvelopeType, Node, Record
 
 M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
-Direction = Literal["out", "in", "both"]
-DefinitionState = Literal["draft", "approved", "retired"]
-FacetKind = Literal["operational", "relationship", "compiled", "activity", "kb", "external"]
-MemoryKind = Literal["fact", "preference", "experience", "observation"]
-MemoryQueryMode = Literal["recall", "reflect"]
-ForkInheritance = Literal["state", "pins", "nothing"]
-MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
-OnExisting = Literal["fail", "skip"]
-QueryDepth = Literal["quick", "deep"]
-QueryMode = Literal["results", "answer"]
-QueryScope = Literal["auto", "personal", "team"]
 Role = Literal["user", "assistant", "system", "tool"]
-SearchMode = Literal["", "text", "vector", "fused"]
 
 # As given: upper case, too, as FireFoundry writes them.
 GivenEnvelopeType = EnvelopeType | Literal["STATUS", "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"]
@@ -55,81 +41,7 @@ GivenEnvelopeStatus = EnvelopeStatus | Literal["", "STARTED", "RUNNING", "COMPLE
 # Names a blob: by a record, by a record's id, or by the blob's key.
 BlobName = Id | Record | BlobEntry
 
-DIRECTIONS: dict[str, graph_pb.Direction] = {
-    "out": graph_pb.DIRECTION_OUT,
-    "in": graph_pb.DIRECTION_IN,
-    "both": graph_pb.DIRECTION_BOTH,
-}
-FACET_KINDS: dict[str, definitions_pb.FacetKind] = {
-    "operational": definitions_pb.FACET_KIND_OPERATIONAL,
-    "relationship": definitions_pb.FACET_KIND_RELATIONSHIP,
-    "compiled": definitions_pb.FACET_KIND_COMPILED,
-    "activity": definitions_pb.FACET_KIND_ACTIVITY,
-    "kb": definitions_pb.FACET_KIND_KB,
-    "external": definitions_pb.FACET_KIND_EXTERNAL,
-}
-FORMATS: dict[str, history_pb.MessageFormat] = {
-    "openai": history_pb.MESSAGE_FORMAT_OPENAI,
-    "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
-    "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
-    "openai_responses": history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
-}
-FORK_INHERITANCES: dict[str, windows_pb.ForkInheritance] = {
-    "state": windows_pb.FORK_INHERITANCE_STATE,
-    "pins": windows_pb.FORK_INHERITANCE_PINS,
-    "nothing": windows_pb.FORK_INHERITANCE_NOTHING,
-}
-MEMORY_KINDS: dict[str, knowledge_pb.MemoryKind] = {
-    "fact": knowledge_pb.MEMORY_KIND_FACT,
-    "preference": knowledge_pb.MEMORY_KIND_PREFERENCE,
-    "experience": knowledge_pb.MEMORY_KIND_EXPERIENCE,
-    "observation": knowledge_pb.MEMORY_KIND_OBSERVATION,
-}
-MEMORY_QUERY_MODES: dict[str, query_pb.MemoryQueryMode] = {
-    "recall": query_pb.MEMORY_QUERY_MODE_RECALL,
-    "reflect": query_pb.MEMORY_QUERY_MODE_REFLECT,
-}
-QUERY_DEPTHS: dict[str, query_pb.QueryDepth] = {
-    "quick": query_pb.QUERY_DEPTH_QUICK,
-    "deep": query_pb.QUERY_DEPTH_DEEP,
-}
-QUERY_MODES: dict[str, query_pb.QueryMode] = {
-    "results": query_pb.QUERY_MODE_RESULTS,
-    "answer": query_pb.QUERY_MODE_ANSWER,
-}
-QUERY_SCOPES: dict[str, query_pb.QueryScope] = {
-    "auto": query_pb.QUERY_SCOPE_AUTO,
-    "personal": query_pb.QUERY_SCOPE_PERSONAL,
-    "team": query_pb.QUERY_SCOPE_TEAM,
-}
 ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
-ON_EXISTING: dict[str, graph_pb.OnExisting] = {
-    "fail": graph_pb.ON_EXISTING_FAIL,
-    "skip": graph_pb.ON_EXISTING_SKIP,
-}
-SEARCH_MODES: dict[str, memory_pb.SearchMode] = {
-    "": memory_pb.SEARCH_MODE_UNSPECIFIED,
-    "text": memory_pb.SEARCH_MODE_TEXT,
-    "vector": memory_pb.SEARCH_MODE_VECTOR,
-    "fused": memory_pb.SEARCH_MODE_FUSED,
-}
-
-ENVELOPE_TYPES: dict[str, graph_pb.EnvelopeType] = {
-    "status": graph_pb.ENVELOPE_TYPE_STATUS,
-    "message": graph_pb.ENVELOPE_TYPE_MESSAGE,
-    "error": graph_pb.ENVELOPE_TYPE_ERROR,
-    "bot_progress": graph_pb.ENVELOPE_TYPE_BOT_PROGRESS,
-    "value": graph_pb.ENVELOPE_TYPE_VALUE,
-    "waiting": graph_pb.ENVELOPE_TYPE_WAITING,
-}
-ENVELOPE_STATUSES: dict[str, graph_pb.EnvelopeStatus] = {
-    "": graph_pb.ENVELOPE_STATUS_UNSPECIFIED,
-    "started": graph_pb.ENVELOPE_STATUS_STARTED,
-    "running": graph_pb.ENVELOPE_STATUS_RUNNING,
-    "completed": graph_pb.ENVELOPE_STATUS_COMPLETED,
-    "failed": graph_pb.ENVELOPE_STATUS_FAILED,
-    "cancelled": graph_pb.ENVELOPE_STATUS_CANCELLED,
-}
 
 
 class NotGiven(Enum):
@@ -468,6 +380,37 @@ def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
         raise InvalidArgument(f"{field} is {value!r}, not one of {', '.join(choices)}", field=field) from None
 
 
+def choice_of(field: str, value: str | None, enum: Any) -> Any:
+    """Return the number of a name of an enum; None, or an empty text, is None.
+
+    Args:
+        field: The field's path, for the error.
+        value: The name without the enum's prefix, in any case: "deep" of `QUERY_DEPTH_DEEP`.
+        enum: The generated enum.
+
+    Raises:
+        InvalidArgument: it is none of them.
+    """
+    return choice(field, value, names_of(enum)) if value else None
+
+
+def choices_of(field: str, values: Iterable[str], enum: Any) -> list[Any]:
+    """Return the numbers of several names of an enum.
+
+    Raises:
+        InvalidArgument: one is none of them, or it is a single name.
+    """
+    return [choice(field, value, names_of(enum)) for value in texts(field, values)]
+
+
+@functools.cache
+def names_of(enum: Any) -> Mapping[str, int]:
+    """Return the numbers of an enum by their names without its prefix, but for that of the unspecified one."""
+    unspecified, *values = enum.items()
+    prefix = unspecified[0].removesuffix("UNSPECIFIED")
+    return {name.removeprefix(prefix).lower(): number for name, number in values}
+
+
 def texts(field: str, values: Iterable[str]) -> list[str]:
     """Return a list of texts; a single text, which is iterable too, is refused.
 
@@ -527,7 +470,7 @@ def traverse_request(
     return graph_pb.TraverseRequest(
         start_node_ids=[to_id(node_id) for node_id in starts],
         edge_types=texts("edge_types", edge_types),
-        direction=choice("direction", direction, DIRECTIONS),
+        direction=choice_of("direction", direction, graph_pb.Direction),
         depth_max=depth_max,
         node_types=texts("node_types", node_types),
         include_archived=include_archived,
@@ -564,7 +507,7 @@ def node_filter(
         connected = graph_pb.ConnectedTo(
             node_id=to_id(connected_to.node_id),
             edge_types=texts("filter.connected_to.edge_types", connected_to.edge_types),
-            direction=choice("filter.connected_to.direction", connected_to.direction, DIRECTIONS),
+            direction=choice_of("filter.connected_to.direction", connected_to.direction, graph_pb.Direction),
             depth_max=connected_to.depth_max,
         )
     return graph_pb.NodeFilter(
@@ -678,7 +621,7 @@ def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules
 
 
 def _facet_kind(place: int, facet: Mapping[str, Any]) -> int:
-    return int(choice(f"rules.facets[{place}].kind", facet.get("kind", ""), FACET_KINDS))
+    return int(choice(f"rules.facets[{place}].kind", facet.get("kind", ""), names_of(definitions_pb.FacetKind)))
 
 
 def _check_form(place: str, descriptor: Any, value: object) -> None:

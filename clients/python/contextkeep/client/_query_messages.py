@@ -7,18 +7,9 @@ from datetime import datetime
 from typing import TypedDict
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import (
-    MEMORY_QUERY_MODES,
-    QUERY_DEPTHS,
-    QUERY_MODES,
-    QUERY_SCOPES,
-    Id,
-    MemoryQueryMode,
-    QueryDepth,
-    QueryMode,
-    QueryScope,
-)
+from contextkeep.client._messages import Id
 from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.values import MemoryQueryMode, QueryDepth, QueryMode, QueryScope
 
 
 class QueryOptions(TypedDict, total=False):
@@ -79,12 +70,12 @@ def question_request(
     if options and node_ids is not None:
         options.workspace.CopyFrom(query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids)))
     if options and memory_mode is not None:
-        options.memory.query_mode = messages.choice("memory_mode", memory_mode, MEMORY_QUERY_MODES)
+        options.memory.query_mode = messages.choice_of("memory_mode", memory_mode, query_pb.MemoryQueryMode)
     return query_pb.QueryContextRequest(
         query=query,
-        mode=messages.choice("mode", mode, QUERY_MODES),
-        scope=messages.choice("scope", scope, QUERY_SCOPES),
-        depth=messages.choice("depth", depth, QUERY_DEPTHS),
+        mode=messages.choice_of("mode", mode, query_pb.QueryMode),
+        scope=messages.choice_of("scope", scope, query_pb.QueryScope),
+        depth=messages.choice_of("depth", depth, query_pb.QueryDepth),
         limit=limit,
         providers=selection,
         provider_options=options,

@@ -244,6 +244,7 @@ export interface RecallOptions {
   profile?: string;
   /** Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already. */
   notAfterSeq?: number;
+  /** Which passages may be recalled. */
   filter?: RecallFilter;
   /** Say of each item what its score is made of. */
   withFeatures?: boolean;

@@ -52,6 +52,7 @@ export class GeneratedBlobs extends Noun<AppClient> {
    * Throws InvalidPageToken; of an `externalId` NodeNotFound and Unavailable.
    *
    * @param entityNodeId Required, or `externalId`.
+   * @param options.includeArchived Blobs of archived records, too.
    */
   list(
     entityNodeId: NodeName,

@@ -72,6 +72,7 @@ export interface ContextsRecallOptions {
   profile?: string;
   /** Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already. */
   notAfterSeq?: number;
+  /** Which passages may be recalled. */
   filter?: RecallFilter;
   /** Say of each item what its score is made of. */
   withFeatures?: boolean;
@@ -87,12 +88,17 @@ export interface ContextFilter {
   ownerUserId?: string;
   /** Created at or after, and before. */
   createdFrom?: Date | string;
+  /** Created before. */
   createdTo?: Date | string;
+  /** Unset: open and closed ones. */
   state?: "open" | "closed";
+  /** Contexts that carry it. */
   externalId?: ExternalId;
   /** A JSON object: contexts whose metadata contain it. */
   metadataContains?: object;
+  /** Empty: of any app. */
   appId?: string;
+  /** Contexts that hang at this node. */
   entityNodeId?: string;
   pageSize?: number;
 }
@@ -115,6 +121,7 @@ export interface ContextChanges {
 export interface ContextsSyncHistoryOptions {
   /** Which context: this, or the one of `getOrCreate`, which the first message of the history begins. */
   contextId?: string;
+  /** Instead of `contextId`: the one context of this id, which the first message begins. */
   getOrCreate?: ExternalId;
   /** Of a new context, as of contexts.append. */
   context?: ContextInput;
@@ -216,7 +223,11 @@ export class GeneratedContexts extends Noun<AppClient> {
    *
    * Throws those of Recall.
    *
+   * @param query Words to find.
    * @param options.limit 0: 20. Up to 200.
+   * @param options.profile As of RecallOptions.
+   * @param options.filter Which passages may be found.
+   * @param options.withFeatures Say of each passage what its score is made of.
    */
   async search(
     contextId: string,
@@ -253,7 +264,11 @@ export class GeneratedContexts extends Noun<AppClient> {
     return contextHistoryOf(answer);
   }
 
-  /** Lists the contexts that carry an id of another system, newest first: there may be several. Throws InvalidPageToken. */
+  /**
+   * Lists the contexts that carry an id of another system, newest first: there may be several. Throws InvalidPageToken.
+   *
+   * @param externalId Several contexts may carry it, or none.
+   */
   getByExternalId(externalId: ExternalId, options: { pageSize?: number } & ContextOptions = {}): Rows<Context> {
     const request = {
       externalId,
@@ -344,6 +359,8 @@ export class GeneratedContexts extends Noun<AppClient> {
    * A page ends at `pageSize` messages or 2 MiB. Throws ContextNotFound, InvalidPageToken.
    *
    * @param options.seqFrom From this `seq` on, and up to this one, both included; 0: from the first, to the last.
+   * @param options.seqTo Up to this one, included. 0: to the last.
+   * @param options.newestFirst The newest first; else the oldest.
    */
   listMessages(
     contextId: string,

@@ -25,6 +25,7 @@ export class Definitions extends Noun<AppClient> {
    * (`definitions`: 200 of a tenant), PermissionDenied (the key is bound), RequestIdReused.
    *
    * @param name 1 to 128 characters.
+   * @param rules docs/knowledge.md explains them by example.
    */
   async put(name: string, rules: DefinitionRules, options: WriteOptions = {}): Promise<Definition> {
     const request = {
@@ -108,6 +109,8 @@ export class Definitions extends Noun<AppClient> {
    * Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it. Nothing is kept.
    *
    * Throws those of definitions.put but for the last two, NodeNotFound, AnswerTooLarge, Unavailable.
+   *
+   * @param rules As of definitions.put.
    */
   async test(rules: DefinitionRules, nodeId: NodeName, options: CallOptions = {}): Promise<TriedDefinition> {
     const request = {

@@ -77,6 +77,7 @@ export class Embeddings extends NodeNoun {
    * Lists the vectors of a node by their names, without their values unless asked. Throws NodeNotFound,
    * InvalidPageToken.
    *
+   * @param options.withVectors With the values of the vectors.
    * @param options.pageSize 0: 100. More than 1,000 counts as 1,000.
    */
   list(nodeId: NodeName, options: { withVectors?: boolean; pageSize?: number } & CallOptions = {}): Rows<Embedding> {

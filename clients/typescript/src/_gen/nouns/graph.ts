@@ -66,6 +66,7 @@ export interface NewRows {
 
 /** Options of `graph.listEdges`. */
 export interface GraphListEdgesOptions {
+  /** Seen from the node. */
   direction?: "out" | "in" | "both";
   /** Empty: all. */
   edgeTypes?: string[];
@@ -152,7 +153,11 @@ export class GeneratedGraph extends NodeNoun {
     return foundNodesOf(answer);
   }
 
-  /** Reads the node with the caller's own id. Throws NodeNotFound. */
+  /**
+   * Reads the node with the caller's own id. Throws NodeNotFound.
+   *
+   * @param options.graphName Where the id is looked up. Empty: "default".
+   */
   async getNodeByExternalId(externalId: string, options: { graphName?: string } & CallOptions = {}): Promise<Node> {
     const request = {
       externalId,
@@ -205,6 +210,9 @@ export class GeneratedGraph extends NodeNoun {
    *
    * Throws NodeNotFound, StatusConflict (the status is not `expectedStatus`), VersionConflict.
    *
+   * @param status "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the caller's own.
+   * @param options.expectedStatus Change the node only if it has this status.
+   * @param options.expectedVersion Change the node only if it has this version.
    * @param options.message Goes into the envelope. Up to 64 KiB.
    */
   async updateNodeStatus(
@@ -223,7 +231,12 @@ export class GeneratedGraph extends NodeNoun {
     return nodeOf(answer.node!);
   }
 
-  /** Archives a node, or brings it back with `restore`. Archived nodes stay readable by id. Throws NodeNotFound. */
+  /**
+   * Archives a node, or brings it back with `restore`. Archived nodes stay readable by id. Throws NodeNotFound.
+   *
+   * @param options.restore Bring the node back.
+   * @param options.expectedVersion Change the node only if it has this version.
+   */
   async archiveNode(
     nodeId: NodeName,
     options: { restore?: boolean; expectedVersion?: number } & CallOptions = {},
@@ -242,6 +255,8 @@ export class GeneratedGraph extends NodeNoun {
    * embeddings stay. A node that is so already is answered unchanged.
    *
    * Throws NodeNotFound, VersionConflict.
+   *
+   * @param options.expectedVersion Reset the node only if it has this version.
    */
   async resetNode(nodeId: NodeName, options: { expectedVersion?: number } & CallOptions = {}): Promise<Node> {
     const request = {
@@ -257,6 +272,8 @@ export class GeneratedGraph extends NodeNoun {
    * the node stays, too: records belong to the Context Service. To hide a node instead, use graph.archiveNode. Needs the scope `admin`.
    *
    * Throws NodeNotFound (a repeat, too: nothing is left), VersionConflict, PermissionDenied.
+   *
+   * @param options.expectedVersion Delete the node only if it has this version.
    */
   async deleteNode(nodeId: NodeName, options: { expectedVersion?: number } & CallOptions = {}): Promise<number> {
     const request = {
@@ -294,6 +311,7 @@ export class GeneratedGraph extends NodeNoun {
    * Throws ErasureNotFound, InvalidArgument, PermissionDenied.
    *
    * @param options.erasureId One of these two.
+   * @param options.subject The id of the user.
    */
   async getOwned(options: { erasureId?: string; subject?: string } & CallOptions = {}): Promise<OwnedNodes> {
     const request = {

@@ -35,8 +35,11 @@ export interface HistoryFormattedOptions {
 
 /** Options of `history.assemble`. */
 export interface HistoryAssembleOptions {
+  /** Where the mapping is looked up. */
   appId?: string;
+  /** How nodes become messages. Empty: "simple_chat". */
   mappingName?: string;
+  /** The newest messages. 0: all. */
   maxMessages?: number;
   /** Up to 32 paths as in MappingRules (`turn.index`, `data.turn.index`, `status`): their values come in `valuesJson`. */
   dataPaths?: string[];

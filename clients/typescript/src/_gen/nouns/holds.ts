@@ -20,6 +20,7 @@ export class Holds extends Noun<AppClient> {
    *
    * @param reason For people: 1 to 1,000 characters.
    * @param options.subject One of these two.
+   * @param options.contextId The context; or name a subject.
    */
   async put(reason: string, options: { subject?: string; contextId?: string } & WriteOptions = {}): Promise<Hold> {
     const request = {

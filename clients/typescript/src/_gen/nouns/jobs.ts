@@ -16,6 +16,7 @@ export class Jobs extends Noun<AppClient> {
    *
    * Throws JobRunning (FailedPrecondition, with its `jobId`), PermissionDenied, InvalidArgument.
    *
+   * @param kind A sweep purges and removes what is due; fsck compares rows with stored bytes.
    * @param options.quick Of a check: read the last MiB of each blob, not all of it.
    * @param options.repair Of a check: mend what can be mended; bytes are never removed at once.
    */

@@ -12,11 +12,13 @@ import { type ApiKey, type Caller, type CreatedKey, apiKeyOf, callerOf, createdK
 export interface KeyFields {
   /** Up to 512 characters, as the next one. */
   userId?: string;
+  /** The agent that the key is for. Empty: none. */
   agentId?: string;
   /** Up to 100 of up to 200 characters each, as `graphNames`. */
   appIds?: string[];
   /** Up to 200 characters. */
   agentBundleId?: string;
+  /** Graphs that the key is bound to. Empty: it is not bound. */
   graphNames?: string[];
   /** Seconds until it ends, ten years at most. 0: it does not end. */
   ttlS?: number;

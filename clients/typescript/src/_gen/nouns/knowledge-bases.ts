@@ -126,6 +126,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   /**
    * Lists the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
    *
+   * @param knowledgeBase The name of the base.
    * @param options.states Only those in one of these states. Empty: all.
    */
   listDocuments(

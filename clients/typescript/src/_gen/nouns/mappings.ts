@@ -27,6 +27,7 @@ export class Mappings extends Noun<AppClient> {
    * "symbols" where there are too many), MappingExists (other rules have the name, or it is built in).
    *
    * @param mappingName Required.
+   * @param rules docs/mappings.md explains them by example.
    * @param options.appId Empty: the key's app if it has exactly one, else the tenant's shared scope.
    * @param options.rulesVersion A number that grows with the rules. 0: none.
    * @param options.replace Replace other rules of that name.

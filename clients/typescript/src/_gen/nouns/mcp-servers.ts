@@ -20,6 +20,7 @@ export interface McpServerFields {
    * it again, or clear it, so that nobody else is shown it.
    */
   bearerSecret?: string;
+  /** Remove the secret: the server is shown none from now on. */
   clearSecret?: boolean;
 }
 

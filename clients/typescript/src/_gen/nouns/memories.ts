@@ -20,9 +20,11 @@ import {
 
 /** Options of `memories.retain`. */
 export interface RetainOptions {
+  /** What the memory is: by default a fact. */
   kind?: "fact" | "preference" | "experience" | "observation";
   /** From 0 to 1. Unset: 1. */
   confidence?: number;
+  /** Where the statement comes from. */
   source?: Partial<MemorySource>;
   /** Unset: now. */
   happenedAt?: Date | string;
@@ -39,10 +41,13 @@ export interface RetainOptions {
 export interface MemoriesRecallOptions {
   /** Memories to answer: 1 to 100. Unset: 20. */
   limit?: number;
+  /** Only of these kinds. Empty: of any. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  /** Only with this key. Empty: with any, or none. */
   key?: string;
   /** Without those that are superseded. */
   holdingOnly?: boolean;
+  /** From this time on. */
   happenedFrom?: Date | string;
   /** Before it. */
   happenedTo?: Date | string;
@@ -52,10 +57,13 @@ export interface MemoriesRecallOptions {
 export interface MemoriesReflectOptions {
   /** Sentences of the statement: 1 to 20. Unset: 8. */
   limit?: number;
+  /** Only of these kinds. Empty: of any. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  /** Only with this key. Empty: with any, or none. */
   key?: string;
   /** Without those that are superseded. */
   holdingOnly?: boolean;
+  /** From this time on. */
   happenedFrom?: Date | string;
   /** Before it. */
   happenedTo?: Date | string;
@@ -63,10 +71,13 @@ export interface MemoriesReflectOptions {
 
 /** Options of `memories.list`. */
 export interface MemoryFilter {
+  /** Only of these kinds. Empty: of any. */
   kinds?: ("fact" | "preference" | "experience" | "observation")[];
+  /** Only with this key. Empty: with any, or none. */
   key?: string;
   /** Without those that are superseded. */
   holdingOnly?: boolean;
+  /** From this time on. */
   happenedFrom?: Date | string;
   /** Before it. */
   happenedTo?: Date | string;
@@ -78,9 +89,11 @@ export interface MemoryFilter {
 export interface MemoryChanges {
   /** Not blank, up to 8,000 characters. */
   text?: string;
+  /** What the memory is: by default a fact. */
   kind?: "fact" | "preference" | "experience" | "observation";
   /** From 0 to 1. Unset: 1. */
   confidence?: number;
+  /** Where the statement comes from. */
   source?: Partial<MemorySource>;
   /** Unset: now. */
   happenedAt?: Date | string;

@@ -28,15 +28,21 @@ import {
 export interface RecordFilter {
   /** Empty lists filter nothing; of several values one must match. Up to 100 values each. */
   memoryTypes?: string[];
+  /** One of these. */
   subtypes?: string[];
+  /** One of these. */
   semanticPurposes?: string[];
+  /** One of these, exactly. */
   names?: string[];
+  /** The name begins with it. */
   namePrefix?: string;
   /** All of them must be there. */
   tags?: string[];
   /** A JSON object that the metadata must contain. */
   metadataContains?: object;
+  /** Archived and expired records, too. */
   includeArchived?: boolean;
+  /** With inline content, which lists leave out otherwise. */
   withContent?: boolean;
   /** 0: 100. More than 1,000 counts as 1,000. */
   pageSize?: number;
@@ -50,9 +56,13 @@ export interface ManifestFilter {
   edgeTypes?: string[];
   /** Empty lists filter nothing; of several values one must match. Up to 100 values each. */
   memoryTypes?: string[];
+  /** One of these. */
   subtypes?: string[];
+  /** One of these. */
   semanticPurposes?: string[];
+  /** One of these, exactly. */
   names?: string[];
+  /** The name begins with it. */
   namePrefix?: string;
   /** All of them must be there. */
   tags?: string[];
@@ -123,7 +133,11 @@ export class GeneratedRecords extends Noun<AppClient> {
     return wmRecordOf(answer.record!);
   }
 
-  /** Reads a record with its inline content. Throws RecordNotFound, RecordArchived. */
+  /**
+   * Reads a record with its inline content. Throws RecordNotFound, RecordArchived.
+   *
+   * @param options.includeArchived Archived and expired records, too.
+   */
   async get(workingMemoryId: string, options: { includeArchived?: boolean } & CallOptions = {}): Promise<WMRecord> {
     const request = {
       workingMemoryId,

@@ -68,6 +68,7 @@ export interface WindowOptions {
   outputReservation?: number;
   /** "general", "coding", "research", "operations", or one that was put: "mine", as it was put last, or "mine@3". Empty: "general". */
   compressionProfile?: string;
+  /** How the window folds, and what it may cost. Unset: the defaults. */
   config?: WindowConfig;
 }
 
@@ -75,12 +76,15 @@ export interface WindowOptions {
 export interface WindowChanges {
   /** As of windows.open. Unset: as it is. Empty: none. */
   systemPrompt?: string;
+  /** As of windows.open. Unset: as they are. */
   tools?: readonly unknown[];
+  /** As of windows.open. Unset: as it is. Empty: none. */
   goal?: string;
   /** What is set in it; the rest stays as it is, also of `tierRatios` and other groups. */
   config?: WindowConfig;
   /** As of windows.open. Unset: as it is. 0: the default. */
   tokenBudget?: number;
+  /** As of windows.open. Unset: as it is. 0: the default. */
   outputReservation?: number;
 }
 
@@ -104,14 +108,18 @@ export interface Billed {
    * `packTokens` nothing is learned of the call, and it is kept all the same.
    */
   epoch?: number;
+  /** `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned from it. */
   packTokens?: number;
   /**
    * What the vendor billed, up to 100,000,000 each. `inputTokens` is all of the prompt, at least 1, with what was read from a cache of it and
    * what was written to one (of Anthropic's answers the sum of all three).
    */
   inputTokens: number;
+  /** Tokens of the prompt that were read from a cache. */
   cachedTokens?: number;
+  /** Tokens of the prompt that were written to a cache. */
   cacheWriteTokens?: number;
+  /** Tokens of the answer. */
   outputTokens?: number;
 }
 
@@ -222,6 +230,7 @@ export class GeneratedWindows extends Noun<AppClient> {
    * up to 100; one is of up to 16 KiB), RequestIdReused, Aborted.
    *
    * @param options.text Either a text, or what is pinned of the log: "m37", a message, or "m37/2", its second part ("m37/0" its content), as a model reads it.
+   * @param options.ref Instead of a text: the part of the log that is pinned. The pin goes when its message is retracted.
    */
   async pin(
     windowId: string,
@@ -279,6 +288,8 @@ export class GeneratedWindows extends Noun<AppClient> {
   /**
    * Folds now, as `windows.pack` does when it must, and answers the account of it. With `dryRun` it says what it would do. Throws WindowNotFound,
    * WindowClosed, FoldNoProgress (FailedPrecondition: there is nothing to fold), Aborted, WindowBehind.
+   *
+   * @param options.dryRun Say what a fold would do, and change nothing.
    */
   async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
     const request = {
@@ -521,8 +532,11 @@ export class GeneratedWindows extends Noun<AppClient> {
    * Finds passages of the window's log, the best first. It says which step each is of, and whether the last pack shows it. Reasons as
    * contexts.search, and WindowNotFound.
    *
+   * @param query Words to find.
    * @param options.limit 0: 20. Up to 200.
+   * @param options.filter Which passages may be found.
    * @param options.stepFrom Steps, both included; 0: any. Of those in summaries, all steps of the segment count.
+   * @param options.stepTo The last step that is searched. 0: any.
    */
   async search(
     windowId: string,
@@ -603,6 +617,8 @@ export class GeneratedWindows extends Noun<AppClient> {
    *
    * @param success Whether they did what they were for; and how well, 0 to 1. Unset: 1. What failed counts as 0.
    * @param options.stepFrom Steps, both included, from 1. `stepTo` 0: the last one; `stepFrom` 0: as `stepTo`.
+   * @param options.stepTo The last step. 0: the last that there is.
+   * @param options.quality How well the steps ended, 0 to 1. Unset: 1. What failed counts as 0.
    * @param options.lesson What was learned, for other windows of the user. Empty: nothing is remembered.
    */
   async recordOutcome(

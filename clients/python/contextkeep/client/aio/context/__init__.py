@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
+from contextkeep.client.aio._gen.agent_templates import AgentTemplates
+from contextkeep.client.aio._gen.agents import Agents
+from contextkeep.client.aio._gen.definitions import Definitions
+from contextkeep.client.aio._gen.erasures import Erasures
+from contextkeep.client.aio._gen.holds import Holds
+from contextkeep.client.aio._gen.jobs import Jobs
+from contextkeep.client.aio._gen.keys import Keys
+from contextkeep.client.aio._gen.mappings import Mappings
+from contextkeep.client.aio._gen.mcp_servers import McpServers
+from contextkeep.client.aio._gen.pages import Pages
+from contextkeep.client.aio._gen.profiles import Profiles
+from contextkeep.client.aio._gen.specialists import Specialists
 from contextkeep.client.aio.client import AsyncClient, NounOf
-from contextkeep.client.aio.context.agent_templates import AgentTemplates
-from contextkeep.client.aio.context.agents import Agents
 from contextkeep.client.aio.context.archives import Archives
 from contextkeep.client.aio.context.artifacts import Artifacts
 from contextkeep.client.aio.context.blobs import Blobs
 from contextkeep.client.aio.context.compiled_pages import CompiledPages
 from contextkeep.client.aio.context.contexts import Contexts
-from contextkeep.client.aio.context.definitions import Definitions
-from contextkeep.client.aio.context.erasures import Erasures
 from contextkeep.client.aio.context.history import History
-from contextkeep.client.aio.context.holds import Holds
-from contextkeep.client.aio.context.jobs import Jobs
-from contextkeep.client.aio.context.keys import Keys
 from contextkeep.client.aio.context.knowledge_bases import KnowledgeBases
-from contextkeep.client.aio.context.mappings import Mappings
-from contextkeep.client.aio.context.mcp_servers import McpServers
 from contextkeep.client.aio.context.memories import Memories
 from contextkeep.client.aio.context.operations import Operations
-from contextkeep.client.aio.context.pages import Pages
-from contextkeep.client.aio.context.profiles import Profiles
 from contextkeep.client.aio.context.query import Query
 from contextkeep.client.aio.context.records import Records
 from contextkeep.client.aio.context.source_tests import SourceTests
-from contextkeep.client.aio.context.specialists import Specialists
 from contextkeep.client.aio.context.tasks import Tasks
 from contextkeep.client.aio.context.tools import Tools
 from contextkeep.client.aio.context.uploads import Uploads

@@ -11,7 +11,7 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import CHUNK_BYTES, OnProgress, Source
-from contextkeep.client.aio.client import Noun
+from contextkeep.client.aio._gen import archives as gen
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.errors import ImportNotFound, Unavailable
 from contextkeep.ids import new_id
@@ -20,7 +20,7 @@ from contextkeep.values import ExportedArchive, ImportedArchive
 _INDEXED_S = 600.0  # in which what is a user's is found by words, behind the last byte
 
 
-class Archives(Noun):
+class Archives(gen.Archives):
     """Archives. All calls need the scope admin, and a key that is bound to nothing."""
 
     async def export(
@@ -149,16 +149,6 @@ class Archives(Noun):
                 attempts.succeeded()
                 attempts = self._attempts(None)
             offset_bytes = reached
-
-    async def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
-        """Return how far an import is, and what it met.
-
-        Raises:
-            ImportNotFound: there is none, or it ended more than 30 days ago.
-        """
-        request = pb.GetImportRequest(import_id=messages.to_id(import_id))
-        response: pb.GetImportResponse = await self._call("GetImport", request, timeout_s=timeout_s)
-        return ImportedArchive.from_proto(response.imported)
 
     async def _reached(self, import_id: str) -> int:
         """Return at which byte an import goes on."""

@@ -2,90 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
 from datetime import datetime
-from typing import Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, FacetKind, Id
-from contextkeep.client.aio.client import Noun
+from contextkeep.client._messages import Id
+from contextkeep.client.aio._gen import compiled_pages as gen
 from contextkeep.context.v1 import definitions_pb2 as pb
-from contextkeep.values import CompiledPage, CompileProgress, Facet
+from contextkeep.values import Facet, FacetKind
 
 
-class CompiledPages(Noun):
+class CompiledPages(gen.CompiledPages):
     """Pages compiled by definitions."""
-
-    async def compile(
-        self,
-        *,
-        definition_name: str = "",
-        node_ids: Iterable[Id] = (),
-        timeout_s: float | None = None,
-    ) -> AsyncGenerator[CompileProgress, None]:
-        """Compile pages of the graph as you see it, and yield how far it is; the last one is done.
-
-        Left early, what it counted is stored, and the next compile goes on.
-
-        Args:
-            definition_name: All pages of this definition.
-            node_ids: The pages of these nodes, up to 1,000. Neither of the two: what changed since the last compile.
-            timeout_s: Deadline of the whole; None: there is none, as long as it goes on.
-
-        Raises:
-            DefinitionNotFound: there is no such definition, or it is not approved.
-            CompileUnderWay: another compile of keys with the same bounds is.
-            PermissionDenied: the key lacks the scope compile, or cannot read the graph.
-        """
-        request = pb.CompilePagesRequest(
-            definition_name=definition_name, node_ids=[messages.to_id(one) for one in node_ids]
-        )
-        async with aclosing(self._stream("CompilePages", request, timeout_s=timeout_s)) as answers:
-            async for answer in answers:
-                yield CompileProgress.from_proto(answer)
-
-    async def get(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
-        """Return a page with the facets that you may see.
-
-        Raises:
-            CompiledPageNotFound: there is none that you may see.
-        """
-        request = pb.GetCompiledPageRequest(page_id=messages.to_id(page_id))
-        response: pb.GetCompiledPageResponse = await self._call("GetCompiledPage", request, timeout_s=timeout_s)
-        return CompiledPage.from_proto(response.page)
-
-    async def list(
-        self,
-        definition_name: str = "",
-        *,
-        node_id: Id | None = None,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[CompiledPage, None]:
-        """Yield pages that you may see, without their facets, by the name of their definition, following the pages.
-
-        Args:
-            definition_name: Only those of this definition. Empty: all.
-            node_id: Only those of this node. None: all.
-            page_size: Pages of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: The node's `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: no node has the external id.
-        """
-        request = pb.ListCompiledPagesRequest(
-            definition_name=definition_name, node_id=messages.to_id(node_id), page_size=page_size, **named
-        )
-        while True:
-            page: pb.ListCompiledPagesResponse = await self._call("ListCompiledPages", request, timeout_s=timeout_s)
-            for one in page.pages:
-                yield CompiledPage.from_proto(one)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def put_facet(
         self,
@@ -127,7 +54,7 @@ class CompiledPages(Noun):
         facet = pb.FacetInput(
             slug=slug,
             heading=heading,
-            kind=None if kind is None else messages.choice("facet.kind", kind, messages.FACET_KINDS),
+            kind=messages.choice_of("facet.kind", kind, pb.FacetKind),
             text=text,
             confidence=confidence,
             as_of=messages.to_timestamp("facet.as_of", as_of),

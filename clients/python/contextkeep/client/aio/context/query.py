@@ -8,26 +8,22 @@ from datetime import datetime
 from typing import Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import (
-    Id,
+from contextkeep.client._messages import Id
+from contextkeep.client._query_messages import QueryOptions, question_request
+from contextkeep.client.aio._gen import query as gen
+from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.values import (
     MemoryQueryMode,
+    ProviderSetting,
+    QueriedContext,
     QueryDepth,
+    QueryEvent,
     QueryMode,
     QueryScope,
 )
-from contextkeep.client._query_messages import QueryOptions, question_request
-from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import context_query_pb2 as query_pb
-from contextkeep.values import (
-    ContextProvider,
-    ProviderSetting,
-    QueriedContext,
-    QueryEvent,
-    QueryPolicy,
-)
 
 
-class Query(Noun):
+class Query(gen.Query):
     """Context query."""
 
     async def ask(
@@ -129,39 +125,6 @@ class Query(Noun):
             async for answer in answers:
                 yield QueryEvent.from_proto(answer)
 
-    async def list_providers(self, *, agent_id: str = "", timeout_s: float | None = None) -> list[ContextProvider]:
-        """Return the sources that can be asked, by id.
-
-        Args:
-            agent_id: As that agent has them. Empty: the key's, if there is one.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            AgentNotFound: there is no such agent that you may name.
-        """
-        request = query_pb.ListContextProvidersRequest(agent_id=agent_id)
-        response: query_pb.ListContextProvidersResponse = await self._call(
-            "ListContextProviders", request, timeout_s=timeout_s
-        )
-        return [ContextProvider.from_proto(one) for one in response.providers]
-
-    async def get_policy(
-        self, *, agent_id: str = "", subject_user_id: str = "", timeout_s: float | None = None
-    ) -> QueryPolicy:
-        """Return what would hold for a question now: who may be asked, who is by default, and where files are searched.
-
-        Args:
-            agent_id: For which agent. Empty: the key's, if there is one.
-            subject_user_id: For which user a key without one calls.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            AgentNotFound: there is no such agent that you may name.
-            PermissionDenied: the user is another one's.
-        """
-        request = query_pb.GetQueryPolicyRequest(subject_user_id=subject_user_id, agent_id=agent_id)
-        return QueryPolicy.from_proto(await self._call("GetQueryPolicy", request, timeout_s=timeout_s))
-
     async def update_provider(
         self,
         provider_id: str,
@@ -197,7 +160,7 @@ class Query(Noun):
             workspace = query_pb.WorkspaceOptions(node_ids=messages.ids("node_ids", node_ids))
         memory = None
         if memory_mode is not None:
-            mode = messages.choice("memory_mode", memory_mode, messages.MEMORY_QUERY_MODES)
+            mode = messages.choice_of("memory_mode", memory_mode, query_pb.MemoryQueryMode)
             memory = query_pb.MemoryOptions(query_mode=mode)
         request = query_pb.UpdateProviderSettingRequest(
             setting=query_pb.ProviderSetting(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id, RecordChanges, RecordFields, SearchMode
-from contextkeep.client.aio.client import Noun
+from contextkeep.client._messages import Id, RecordChanges, RecordFields
+from contextkeep.client.aio._gen import records as gen
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.values import ManifestEntity, QueryAnswer, Record, RecordAction, SearchHit
+from contextkeep.values import QueryAnswer, Record, SearchHit, SearchMode
 
 
-class Records(Noun):
+class Records(gen.Records):
     """Records: one by one, of an entity, by words and vectors, and by questions."""
 
     async def insert(
@@ -60,21 +60,6 @@ class Records(Noun):
         response: memory_pb.InsertWMRecordResponse = await self._call("InsertWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    async def get(
-        self, working_memory_id: Id, *, include_archived: bool = False, timeout_s: float | None = None
-    ) -> Record:
-        """Return one record with its inline content.
-
-        Raises:
-            RecordNotFound: there is none, or it is another tenant's.
-            RecordArchived: it is archived, and `include_archived` is not set.
-        """
-        request = memory_pb.FetchWMRecordRequest(
-            working_memory_id=messages.to_id(working_memory_id), include_archived=include_archived
-        )
-        response: memory_pb.FetchWMRecordResponse = await self._call("FetchWMRecord", request, timeout_s=timeout_s)
-        return Record.from_proto(response.record)
-
     async def update(
         self,
         working_memory_id: Id,
@@ -108,133 +93,6 @@ class Records(Noun):
         response: memory_pb.UpdateWMRecordResponse = await self._call("UpdateWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    async def list_by_entity(
-        self,
-        entity_node_id: Id | None = None,
-        *,
-        memory_types: Iterable[str] = (),
-        subtypes: Iterable[str] = (),
-        semantic_purposes: Iterable[str] = (),
-        names: Iterable[str] = (),
-        name_prefix: str = "",
-        tags: Iterable[str] = (),
-        metadata_contains: Mapping[str, Any] | None = None,
-        include_archived: bool = False,
-        with_content: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[Record, None]:
-        """Yield the records of an entity, newest first, following the pages.
-
-        Args:
-            entity_node_id: Which; or name it by `external_id`.
-            memory_types: One of these. Empty: any; so of the next three.
-            subtypes: One of these.
-            semantic_purposes: One of these.
-            names: One of these, exactly.
-            name_prefix: The name begins with it.
-            tags: All of these.
-            metadata_contains: A JSON object that the metadata must contain.
-            include_archived: Archived ones too.
-            with_content: Inline content too, which lists else leave out.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-        """
-        request = memory_pb.FetchWMRecordsByEntityRequest(
-            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
-            **named,
-            memory_types=messages.texts("memory_types", memory_types),
-            subtypes=messages.texts("subtypes", subtypes),
-            semantic_purposes=messages.texts("semantic_purposes", semantic_purposes),
-            names=messages.texts("names", names),
-            name_prefix=name_prefix,
-            tags=messages.texts("tags", tags),
-            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
-            include_archived=include_archived,
-            with_content=with_content,
-            page_size=page_size,
-        )
-        while True:
-            page: memory_pb.FetchWMRecordsByEntityResponse = await self._call(
-                "FetchWMRecordsByEntity", request, timeout_s=timeout_s
-            )
-            for record in page.records:
-                yield Record.from_proto(record)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def manifest(
-        self,
-        root_node_id: Id | None = None,
-        *,
-        depth_max: int = 0,
-        edge_types: Iterable[str] = (),
-        memory_types: Iterable[str] = (),
-        subtypes: Iterable[str] = (),
-        semantic_purposes: Iterable[str] = (),
-        names: Iterable[str] = (),
-        name_prefix: str = "",
-        tags: Iterable[str] = (),
-        metadata_contains: Mapping[str, Any] | None = None,
-        include_archived: bool = False,
-        counts_only: bool = False,
-        records_max: int = 0,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[ManifestEntity, None]:
-        """Yield the entities below a root that have records, with these records by memory type, following the pages.
-
-        Args:
-            root_node_id: Where to begin; a node that does not exist gives its own records. Or name it by
-                `external_id`.
-            depth_max: 1 to 100; 0: 3.
-            edge_types: Followed downwards. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP.
-            memory_types: One of these; this and the others as in `list_by_entity`.
-            subtypes: One of these.
-            semantic_purposes: One of these.
-            names: One of these, exactly.
-            name_prefix: What the name begins with.
-            tags: All of these.
-            metadata_contains: What the metadata contains.
-            include_archived: Archived and expired records, and those of archived nodes.
-            counts_only: Leave the records out.
-            records_max: Records of one entity and memory type, the newest; 0: 100.
-            page_size: Entities of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeBudgetExceeded: there are too many entities below the root.
-        """
-        request = memory_pb.FetchWMManifestRequest(
-            root_node_id=messages.given_node_id(root_node_id, field="root_node_id", **named),
-            **named,
-            depth_max=depth_max,
-            edge_types=messages.texts("edge_types", edge_types),
-            memory_types=messages.texts("memory_types", memory_types),
-            subtypes=messages.texts("subtypes", subtypes),
-            semantic_purposes=messages.texts("semantic_purposes", semantic_purposes),
-            names=messages.texts("names", names),
-            name_prefix=name_prefix,
-            tags=messages.texts("tags", tags),
-            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
-            include_archived=include_archived,
-            counts_only=counts_only,
-            records_max=records_max,
-            page_size=page_size,
-        )
-        while True:
-            page: memory_pb.FetchWMManifestResponse = await self._call("FetchWMManifest", request, timeout_s=timeout_s)
-            for entity in page.entities:
-                yield ManifestEntity.from_proto(entity)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
     async def delete(
         self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None
     ) -> Record | None:
@@ -254,49 +112,13 @@ class Records(Noun):
         response: memory_pb.DeleteWMRecordResponse = await self._call("DeleteWMRecord", request, timeout_s=timeout_s)
         return Record.from_proto(response.record) if response.HasField("record") else None
 
-    async def restore(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
-        """Bring an archived or expired record back and return it. Again is harmless.
-
-        Raises:
-            RecordNotFound: there never was one, or it was purged.
-        """
-        request = memory_pb.RestoreWMRecordRequest(working_memory_id=messages.to_id(working_memory_id))
-        response: memory_pb.RestoreWMRecordResponse = await self._call("RestoreWMRecord", request, timeout_s=timeout_s)
-        return Record.from_proto(response.record)
-
-    async def list_actions(
-        self, working_memory_id: Id, *, page_size: int = 0, timeout_s: float | None = None
-    ) -> AsyncGenerator[RecordAction, None]:
-        """Yield what happened to a record, oldest first, following the pages. The log outlives a purge.
-
-        Args:
-            working_memory_id: Which.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-
-        Raises:
-            RecordNotFound: there never was one.
-        """
-        request = memory_pb.ListWMRecordActionsRequest(
-            working_memory_id=messages.to_id(working_memory_id), page_size=page_size
-        )
-        while True:
-            page: memory_pb.ListWMRecordActionsResponse = await self._call(
-                "ListWMRecordActions", request, timeout_s=timeout_s
-            )
-            for action in page.actions:
-                yield RecordAction.from_proto(action)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
     async def search(
         self,
         text: str = "",
         *,
         embedding: Sequence[float] | None = None,
         embedding_model: str = "",
-        mode: SearchMode = "",
+        mode: SearchMode | None = None,
         entity_node_ids: Iterable[Id] = (),
         memory_types: Iterable[str] = (),
         graph_name: str = "",
@@ -335,7 +157,7 @@ class Records(Noun):
         request = memory_pb.SearchWMRecordsRequest(
             text=text,
             embedding=None if embedding is None else memory_pb.Embedding(values=embedding, model=embedding_model),
-            mode=messages.choice("mode", mode, messages.SEARCH_MODES),
+            mode=messages.choice_of("mode", mode, memory_pb.SearchMode),
             entity_node_ids=messages.ids("entity_node_ids", entity_node_ids),
             memory_types=messages.texts("memory_types", memory_types),
             graph_name=graph_name,

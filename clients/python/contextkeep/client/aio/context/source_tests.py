@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
-from contextkeep.client._messages import (
-    Id,
+from contextkeep.client._messages import Id
+from contextkeep.client._query_messages import question_request
+from contextkeep.client.aio._gen import source_tests as gen
+from contextkeep.context.v1 import context_query_pb2 as query_pb
+from contextkeep.values import (
     MemoryQueryMode,
     QueryDepth,
     QueryMode,
     QueryScope,
-)
-from contextkeep.client._query_messages import question_request
-from contextkeep.client.aio.client import Noun
-from contextkeep.context.v1 import context_query_pb2 as query_pb
-from contextkeep.values import (
-    ComparedTests,
     SourceTest,
 )
 
 
-class SourceTests(Noun):
+class SourceTests(gen.SourceTests):
     """Tests of the sources of context query."""
 
     async def run(
@@ -92,43 +89,3 @@ class SourceTests(Noun):
         request = query_pb.RunSourceTestRequest(replay_of=str(test_id), label=label)
         response: query_pb.RunSourceTestResponse = await self._call("RunSourceTest", request, timeout_s=timeout_s)
         return SourceTest.from_proto(response.test)
-
-    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[SourceTest, None]:
-        """Yield the tests that are kept without their answers, the newest first, following the pages."""
-        request = query_pb.ListSourceTestsRequest(page_size=page_size)
-        while True:
-            page: query_pb.ListSourceTestsResponse = await self._call("ListSourceTests", request, timeout_s=timeout_s)
-            for test in page.tests:
-                yield SourceTest.from_proto(test)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def get(self, test_id: Id, *, timeout_s: float | None = None) -> SourceTest:
-        """Return a test with its answer.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        request = query_pb.GetSourceTestRequest(test_id=str(test_id))
-        response: query_pb.GetSourceTestResponse = await self._call("GetSourceTest", request, timeout_s=timeout_s)
-        return SourceTest.from_proto(response.test)
-
-    async def compare(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
-        """Return what two tests differ in.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        request = query_pb.CompareSourceTestsRequest(test_id=str(test_id), other_test_id=str(other_test_id))
-        return ComparedTests.from_proto(await self._call("CompareSourceTests", request, timeout_s=timeout_s))
-
-    async def delete(self, test_id: Id, *, timeout_s: float | None = None) -> None:
-        """Remove a test.
-
-        Raises:
-            SourceTestNotFound: there is no such test.
-        """
-        await self._call(
-            "DeleteSourceTest", query_pb.DeleteSourceTestRequest(test_id=str(test_id)), timeout_s=timeout_s
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -10,13 +10,13 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.aio.client import Noun
+from contextkeep.client.aio._gen import tasks as gen
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import MessageInput
 from contextkeep.values import Artifact, ChatMessage, Task, TaskHistory, TaskState
 
 
-class Tasks(Noun):
+class Tasks(gen.Tasks):
     """Tasks and their artifacts.
 
     A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
@@ -146,65 +146,3 @@ class Tasks(Noun):
             [ChatMessage.from_proto(one) for one in response.history],
             [Artifact.from_proto(one) for one in response.artifacts],
         )
-
-    async def list(
-        self,
-        context_id: Id,
-        *,
-        states: Iterable[TaskState] = (),
-        subject_user_id: str = "",
-        page_size: int = 0,
-        timeout_s: float | None = None,
-    ) -> AsyncGenerator[Task, None]:
-        """Yield the tasks of a context, the newest first, following the pages.
-
-        Args:
-            context_id: Whose.
-            states: Any of these. Empty: all.
-            subject_user_id: For which user a key without one calls.
-            page_size: Tasks of one call, which ends at 2 MiB, too; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-
-        Raises:
-            ContextNotFound: there is no such context.
-        """
-        request = contexts_pb.ListTasksRequest(
-            context_id=messages.to_id(context_id),
-            states=[
-                messages.choice("states", state, contexts.TASK_STATES) for state in messages.texts("states", states)
-            ],
-            subject_user_id=subject_user_id,
-            page_size=page_size,
-        )
-        while True:
-            page: contexts_pb.ListTasksResponse = await self._call("ListTasks", request, timeout_s=timeout_s)
-            for task in page.tasks:
-                yield Task.from_proto(task)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def cancel(
-        self,
-        task_id: Id,
-        *,
-        context_id: Id | None = None,
-        subject_user_id: str = "",
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> Task:
-        """End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `get`.
-
-        Raises:
-            TaskNotFound: the context has none.
-            TaskEnded: it ended otherwise.
-            ContextClosed: its context is closed.
-        """
-        request = contexts_pb.CancelTaskRequest(
-            context_id=messages.to_id(context_id),
-            task_id=messages.to_id(task_id),
-            subject_user_id=subject_user_id,
-            request_id=messages.new_request_id(request_id),
-        )
-        response: contexts_pb.CancelTaskResponse = await self._call("CancelTask", request, timeout_s=timeout_s)
-        return Task.from_proto(response.task)

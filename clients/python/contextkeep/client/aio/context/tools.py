@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-import builtins
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.aio.client import Noun
+from contextkeep.client.aio._gen import tools as gen
 from contextkeep.context.v1 import tools_pb2
-from contextkeep.values import Resource, Tool
 
 
-class Tools(Noun):
+class Tools(gen.Tools):
     """Tools for models, and records as resources."""
-
-    async def list(self, *, read_only: bool = False, timeout_s: float | None = None) -> builtins.list[Tool]:
-        """Return the tools that the caller's key may call: what a model can be offered.
-
-        Args:
-            read_only: Leave out those that write.
-            timeout_s: Deadline; None: the client's.
-        """
-        request = tools_pb2.ListToolsRequest(read_only=read_only)
-        response: tools_pb2.ListToolsResponse = await self._call("ListTools", request, timeout_s=timeout_s)
-        return [Tool.from_proto(tool) for tool in response.tools]
-
-    async def list_resources(
-        self,
-        entity_node_id: Id | None = None,
-        *,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[Resource, None]:
-        """Yield the records of an entity as resources, newest first, following the pages.
-
-        Args:
-            entity_node_id: Which; or name it by `external_id`.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-        """
-        request = tools_pb2.ListResourcesRequest(
-            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
-            page_size=page_size,
-            **named,
-        )
-        while True:
-            page: tools_pb2.ListResourcesResponse = await self._call("ListResources", request, timeout_s=timeout_s)
-            for resource in page.resources:
-                yield Resource.from_proto(resource)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     async def execute(
         self,

@@ -20,8 +20,8 @@ from contextkeep.client._transfer import (
     Source,
     Tally,
 )
+from contextkeep.client.aio._gen import uploads as gen
 from contextkeep.client.aio.chunks import chunks_of
-from contextkeep.client.aio.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Cancelled, DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists
 from contextkeep.memory_types import MemoryType
@@ -31,7 +31,7 @@ from contextkeep.values import Record, Upload
 _T = TypeVar("_T")
 
 
-class Uploads(Noun):
+class Uploads(gen.Uploads):
     """Resumable uploads."""
 
     async def upload(
@@ -189,16 +189,6 @@ class Uploads(Noun):
                 "AppendUpload", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=self._metadata
             )
         return Upload.from_proto(answer.upload)
-
-    async def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
-        """Return how far a resumable upload is; of one that was finished within the last day, its record.
-
-        Raises:
-            UploadNotFound: there is none: it never was, it was given up, or it was finished longer ago.
-        """
-        request = memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
-        response: memory_pb.GetUploadResponse = await self._call("GetUpload", request, timeout_s=timeout_s)
-        return Upload.from_proto(response.upload)
 
     async def finish(
         self,

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from contextkeep.client.aio.client import Noun
+from contextkeep.client.aio._gen import changes as gen
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import (
     ChangePage,
 )
 
 
-class Changes(Noun):
+class Changes(gen.Changes):
     """Changes of graphs."""
-
-    async def start(self, *, timeout_s: float | None = None) -> str:
-        """Keep what changes from now on, and return the place from which `list` tells it.
-
-        Whoever reads all that it wants after this, and then lists from the place, misses nothing. A repeat changes
-        nothing and returns the place that is reached by then. Needs a key with the scope `admin`.
-
-        Args:
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            PermissionDenied: the key lacks the scope; or it is bound, and nothing is kept yet.
-            ChangesHeldUp: a transaction that began before is open for too long; `oldest_transaction_s` in the metadata.
-        """
-        answer: graph_pb.StartChangesResponse = await self._call(
-            "StartChanges", graph_pb.StartChangesRequest(), timeout_s=timeout_s
-        )
-        return answer.place
 
     async def list(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
         """Return what changed behind a place: nodes and edges, in an order in which nothing late is missed.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Direction, Id
+from contextkeep.client._messages import Id
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.inputs import EdgeInput
@@ -63,16 +63,6 @@ class Edges(NamedNodes):
         request = graph_pb.CreateEdgeRequest(request_id=messages.new_request_id(request_id))
         messages.fill_edge(request.edge, edge)
         response: graph_pb.CreateEdgeResponse = await self._call("CreateEdge", request, timeout_s=timeout_s)
-        return Edge.from_proto(response.edge)
-
-    async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
-        """Return one edge.
-
-        Raises:
-            EdgeNotFound: there is none, or it is another tenant's.
-        """
-        request = graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
-        response: graph_pb.GetEdgeResponse = await self._call("GetEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 
     async def get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
@@ -158,43 +148,3 @@ class Edges(NamedNodes):
         )
         response: graph_pb.DeleteEdgeResponse = await self._call("DeleteEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
-
-    async def list_edges(
-        self,
-        node_id: Id | None = None,
-        *,
-        direction: Direction = "out",
-        edge_types: Iterable[str] = (),
-        descending: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[Edge, None]:
-        """Yield the edges of a node, oldest first, following the pages.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            direction: Seen from the node.
-            edge_types: Empty: all.
-            descending: The newest first.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-        """
-        request = graph_pb.ListEdgesRequest(
-            node_id=await self._node_id(node_id, **named),
-            direction=messages.choice("direction", direction, messages.DIRECTIONS),
-            edge_types=messages.texts("edge_types", edge_types),
-            descending=descending,
-            page_size=page_size,
-        )
-        while True:
-            page: graph_pb.ListEdgesResponse = await self._call("ListEdges", request, timeout_s=timeout_s)
-            for edge in page.edges:
-                yield Edge.from_proto(edge)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextkeep.client.aio._gen import graph as gen
 from contextkeep.client.aio.entity.edges import Edges
 from contextkeep.client.aio.entity.graphs import WholeGraphs
 from contextkeep.client.aio.entity.messages import Messages
@@ -10,5 +11,5 @@ from contextkeep.client.aio.entity.search import NodeSearch
 from contextkeep.client.aio.entity.traversal import Traversal
 
 
-class Graph(Nodes, Edges, WholeGraphs, Messages, NodeSearch, Traversal):
+class Graph(gen.Graph, Nodes, Edges, WholeGraphs, Messages, NodeSearch, Traversal):
     """The entity graph: nodes and typed edges."""

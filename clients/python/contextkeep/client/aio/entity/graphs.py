@@ -9,7 +9,7 @@ from contextlib import aclosing
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _messages as messages
 from contextkeep.client._batches import ROWS_MAX, batches
-from contextkeep.client._messages import Id, OnExisting
+from contextkeep.client._messages import Id
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Segments, Source
 from contextkeep.client.aio.client import Noun
@@ -21,6 +21,7 @@ from contextkeep.values import (
     ExportedGraph,
     GraphCount,
     ImportedGraph,
+    OnExisting,
     WrittenGraph,
     WrittenRow,
 )
@@ -55,7 +56,7 @@ class WholeGraphs(Noun):
                 have written their rows.
         """
         request = graph_pb.WriteGraphRequest(
-            on_existing=messages.choice("on_existing", on_existing, messages.ON_EXISTING),
+            on_existing=messages.choice_of("on_existing", on_existing, graph_pb.OnExisting),
             request_id=messages.new_request_id(request_id),
         )
         for row, node in enumerate(nodes):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import NOT_GIVEN, ByExternalId, GivenEnvelopeStatus, GivenEnvelopeType, Id, NotGiven
-from contextkeep.client.aio.entity.names import NamedNodes
+from contextkeep.client.aio._gen import progress as gen
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.values import AppendedEnvelope, Envelope
+from contextkeep.values import AppendedEnvelope
 
 
-class Progress(NamedNodes):
+class Progress(gen.Progress):
     """Timelines."""
 
     async def append(
@@ -49,8 +48,8 @@ class Progress(NamedNodes):
         """
         request = graph_pb.AppendProgressRequest(
             node_id=await self._node_id(node_id, **named),
-            type=messages.choice("type", type, messages.ENVELOPE_TYPES),
-            status=messages.choice("status", status, messages.ENVELOPE_STATUSES),
+            type=messages.choice_of("type", type, graph_pb.EnvelopeType),
+            status=messages.choice_of("status", status, graph_pb.EnvelopeStatus),
             sub_type=sub_type,
             message=message,
             value_json="" if value is NOT_GIVEN else messages.to_json("value_json", value),
@@ -59,56 +58,3 @@ class Progress(NamedNodes):
         )
         response: graph_pb.AppendProgressResponse = await self._call("AppendProgress", request, timeout_s=timeout_s)
         return AppendedEnvelope.from_proto(response)
-
-    async def list(
-        self,
-        node_id: Id | None = None,
-        *,
-        own_only: bool = False,
-        types: Iterable[GivenEnvelopeType] = (),
-        descending: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> AsyncGenerator[Envelope, None]:
-        """Yield the envelopes of a node and of what it Calls, to any depth, oldest first, following the pages.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            own_only: Only the node's own, none of what it Calls.
-            types: Empty: all.
-            descending: The newest first.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-            NodeBudgetExceeded: it Calls more than 100,000 nodes.
-        """
-        request = graph_pb.ListProgressRequest(
-            node_id=await self._node_id(node_id, **named),
-            own_only=own_only,
-            types=[messages.choice("types", one, messages.ENVELOPE_TYPES) for one in messages.texts("types", types)],
-            descending=descending,
-            page_size=page_size,
-        )
-        while True:
-            page: graph_pb.ListProgressResponse = await self._call("ListProgress", request, timeout_s=timeout_s)
-            for envelope in page.envelopes:
-                yield Envelope.from_proto(envelope)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def clear(
-        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
-    ) -> int:
-        """Remove all envelopes of a node for good, and return how many; those of what it Calls stay.
-
-        Raises:
-            NodeNotFound: there is none.
-        """
-        request = graph_pb.ClearProgressRequest(node_id=await self._node_id(node_id, **named))
-        response: graph_pb.ClearProgressResponse = await self._call("ClearProgress", request, timeout_s=timeout_s)
-        return response.envelopes_deleted

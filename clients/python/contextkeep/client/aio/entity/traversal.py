@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import Direction, Id
+from contextkeep.client._messages import Id
 from contextkeep.client.aio.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.values import Node, TraversedNode
+from contextkeep.values import Direction, Node, TraversedNode
 
 
 class Traversal(NamedNodes):

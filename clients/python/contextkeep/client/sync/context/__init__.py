@@ -5,31 +5,31 @@ from __future__ import annotations
 
 from contextkeep.client import _base as base
 from contextkeep.client import _sync_io as io
+from contextkeep.client.sync._gen.agent_templates import AgentTemplates
+from contextkeep.client.sync._gen.agents import Agents
+from contextkeep.client.sync._gen.definitions import Definitions
+from contextkeep.client.sync._gen.erasures import Erasures
+from contextkeep.client.sync._gen.holds import Holds
+from contextkeep.client.sync._gen.jobs import Jobs
+from contextkeep.client.sync._gen.keys import Keys
+from contextkeep.client.sync._gen.mappings import Mappings
+from contextkeep.client.sync._gen.mcp_servers import McpServers
+from contextkeep.client.sync._gen.pages import Pages
+from contextkeep.client.sync._gen.profiles import Profiles
+from contextkeep.client.sync._gen.specialists import Specialists
 from contextkeep.client.sync.client import Client, NounOf
-from contextkeep.client.sync.context.agent_templates import AgentTemplates
-from contextkeep.client.sync.context.agents import Agents
 from contextkeep.client.sync.context.archives import Archives
 from contextkeep.client.sync.context.artifacts import Artifacts
 from contextkeep.client.sync.context.blobs import Blobs
 from contextkeep.client.sync.context.compiled_pages import CompiledPages
 from contextkeep.client.sync.context.contexts import Contexts
-from contextkeep.client.sync.context.definitions import Definitions
-from contextkeep.client.sync.context.erasures import Erasures
 from contextkeep.client.sync.context.history import History
-from contextkeep.client.sync.context.holds import Holds
-from contextkeep.client.sync.context.jobs import Jobs
-from contextkeep.client.sync.context.keys import Keys
 from contextkeep.client.sync.context.knowledge_bases import KnowledgeBases
-from contextkeep.client.sync.context.mappings import Mappings
-from contextkeep.client.sync.context.mcp_servers import McpServers
 from contextkeep.client.sync.context.memories import Memories
 from contextkeep.client.sync.context.operations import Operations
-from contextkeep.client.sync.context.pages import Pages
-from contextkeep.client.sync.context.profiles import Profiles
 from contextkeep.client.sync.context.query import Query
 from contextkeep.client.sync.context.records import Records
 from contextkeep.client.sync.context.source_tests import SourceTests
-from contextkeep.client.sync.context.specialists import Specialists
 from contextkeep.client.sync.context.tasks import Tasks
 from contextkeep.client.sync.context.tools import Tools
 from contextkeep.client.sync.context.uploads import Uploads

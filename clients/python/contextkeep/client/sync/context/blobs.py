@@ -10,18 +10,18 @@ from typing import Self, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client import _sync_io as io
-from contextkeep.client._messages import BlobName, ByExternalId, Id, RecordFields
+from contextkeep.client._messages import BlobName, Id, RecordFields
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
+from contextkeep.client.sync._gen import blobs as gen
 from contextkeep.client.sync.chunks import chunks_of
-from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Internal, InvalidArgument
 from contextkeep.memory_types import MemoryType
-from contextkeep.values import BlobEntry, DownloadUrl, Record
+from contextkeep.values import DownloadUrl, Record
 
 
-class Blobs(Noun):
+class Blobs(gen.Blobs):
     """Blobs: whole or in part, both ways."""
 
     def upload(
@@ -213,38 +213,6 @@ class Blobs(Noun):
         request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
         response: memory_pb.DeleteBlobResponse = self._call("DeleteBlob", request, timeout_s=timeout_s)
         return response.working_memory_id
-
-    def list(
-        self,
-        entity_node_id: Id | None = None,
-        *,
-        include_archived: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Generator[BlobEntry, None, None]:
-        """Yield the blobs of an entity, newest first, following the pages.
-
-        Args:
-            entity_node_id: Which; or name it by `external_id`.
-            include_archived: Those of archived records too.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-        """
-        request = memory_pb.ListBlobsRequest(
-            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
-            include_archived=include_archived,
-            page_size=page_size,
-            **named,
-        )
-        while True:
-            page: memory_pb.ListBlobsResponse = self._call("ListBlobs", request, timeout_s=timeout_s)
-            for blob in page.blobs:
-                yield BlobEntry.from_proto(blob)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
 
 class BlobReader:

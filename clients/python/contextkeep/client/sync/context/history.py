@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
 from contextlib import closing
 from typing import Literal, Unpack
 
 from contextkeep.client import _messages as messages
-from contextkeep.client._messages import ByExternalId, Id, MessageFormat
-from contextkeep.client.sync.client import Noun
+from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client.sync._gen import history as gen
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
-from contextkeep.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
+from contextkeep.values import ChatHistory, ChatMessage, FormattedHistory, MessageFormat
 
 
-class History(Noun):
+class History(gen.History):
     """Histories."""
 
     def stream(
@@ -146,85 +145,6 @@ class History(Noun):
             max_messages=max_messages,
             tokens_max=tokens_max,
             strict=strict,
-            format=messages.choice("message_format", message_format, messages.FORMATS),
+            format=messages.choice_of("message_format", message_format, history_pb.MessageFormat),
         )
         return FormattedHistory.from_proto(self._call("GetChatHistory", request, timeout_s=timeout_s))
-
-    def assemble(
-        self,
-        node_id: Id | None = None,
-        *,
-        mapping_name: str = "",
-        app_id: str | None = None,
-        max_messages: int = 0,
-        data_paths: Iterable[str] = (),
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Generator[AssembledNode, None, None]:
-        """Yield the nodes that a mapping reads, in its order, each with what came of it; it follows the pages.
-
-        Args:
-            node_id: The conversation's node; or name it by `external_id`.
-            mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. None: the client's app.
-            max_messages: 0: all; else the newest.
-            data_paths: Up to 32 paths such as "turn.index" or "status", whose values come along.
-            page_size: Nodes of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is no such node.
-            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
-        """
-        request = history_pb.AssembleContextRequest(
-            node_id=messages.given_node_id(node_id, **named),
-            **named,
-            mapping_name=mapping_name,
-            app_id=self._options.app(app_id),
-            max_messages=max_messages,
-            data_paths=messages.texts("data_paths", data_paths),
-            page_size=page_size,
-        )
-        while True:
-            page: history_pb.AssembleContextResponse = self._call("AssembleContext", request, timeout_s=timeout_s)
-            for node in page.nodes:
-                yield AssembledNode.from_proto(node)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def list_events(
-        self,
-        node_id: Id | None = None,
-        *,
-        descending: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Generator[HistoryEvent, None, None]:
-        """Yield all that happened to an entity, by time, following the pages.
-
-        Its node, its timeline, its edges, and the logs of its records, those of purged ones too.
-
-        Args:
-            node_id: The entity; or name it by `external_id`.
-            descending: The newest first.
-            page_size: Events of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is no such node, and never was a record of it.
-        """
-        request = history_pb.FetchEntityHistoryRequest(
-            node_id=messages.given_node_id(node_id, **named), **named, descending=descending, page_size=page_size
-        )
-        while True:
-            page: history_pb.FetchEntityHistoryResponse = self._call("FetchEntityHistory", request, timeout_s=timeout_s)
-            for event in page.events:
-                yield HistoryEvent.from_proto(event)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token

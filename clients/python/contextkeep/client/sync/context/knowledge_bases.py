@@ -3,24 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
-from contextkeep.client.sync.client import Noun
+from contextkeep.client.sync._gen import knowledge_bases as gen
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.values import Document, KnowledgeBase
 
-_STATES = {
-    "queued": bases_pb.DOCUMENT_STATE_QUEUED,
-    "parsing": bases_pb.DOCUMENT_STATE_PARSING,
-    "indexed": bases_pb.DOCUMENT_STATE_INDEXED,
-    "failed": bases_pb.DOCUMENT_STATE_FAILED,
-}
 
-
-class KnowledgeBases(Noun):
+class KnowledgeBases(gen.KnowledgeBases):
     """Knowledge bases and their documents. One that the caller may not see is reported like one that does not exist."""
 
     def put(
@@ -68,42 +59,6 @@ class KnowledgeBases(Noun):
         response: bases_pb.PutKnowledgeBaseResponse = self._call("PutKnowledgeBase", request, timeout_s=timeout_s)
         return KnowledgeBase.from_proto(response.knowledge_base)
 
-    def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
-        """Return a knowledge base, and how many of its documents are in which state.
-
-        Raises:
-            KnowledgeBaseNotFound: there is none that you may see.
-        """
-        request = bases_pb.GetKnowledgeBaseRequest(name=name)
-        response: bases_pb.GetKnowledgeBaseResponse = self._call("GetKnowledgeBase", request, timeout_s=timeout_s)
-        return KnowledgeBase.from_proto(response.knowledge_base)
-
-    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[KnowledgeBase, None, None]:
-        """Yield the knowledge bases that you may see, by name, following the pages.
-
-        Args:
-            page_size: Bases of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-        """
-        request = bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
-        while True:
-            page: bases_pb.ListKnowledgeBasesResponse = self._call("ListKnowledgeBases", request, timeout_s=timeout_s)
-            for base in page.knowledge_bases:
-                yield KnowledgeBase.from_proto(base)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Remove a knowledge base for good, with its documents; records stay.
-
-        Raises:
-            KnowledgeBaseNotFound: there is none.
-            PermissionDenied: the key lacks the scope admin, or is bound.
-        """
-        request = bases_pb.DeleteKnowledgeBaseRequest(name=name, request_id=messages.new_request_id(request_id))
-        self._call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
-
     def add_document(
         self,
         knowledge_base: str,
@@ -146,52 +101,3 @@ class KnowledgeBases(Noun):
         )
         response: bases_pb.AddDocumentResponse = self._call("AddDocument", request, timeout_s=timeout_s)
         return Document.from_proto(response.document)
-
-    def list_documents(
-        self,
-        knowledge_base: str,
-        *,
-        states: Sequence[str] = (),
-        page_size: int = 0,
-        timeout_s: float | None = None,
-    ) -> Generator[Document, None, None]:
-        """Yield the documents of a base, those that were added last first, following the pages.
-
-        Args:
-            knowledge_base: The name of a base.
-            states: Only those that are "queued", "parsing", "indexed" or "failed". Empty: all.
-            page_size: Documents of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-
-        Raises:
-            KnowledgeBaseNotFound: there is none that you may see.
-        """
-        wanted = [messages.choice("states", one, _STATES) for one in messages.texts("states", states)]
-        request = bases_pb.ListDocumentsRequest(knowledge_base=knowledge_base, states=wanted, page_size=page_size)
-        while True:
-            page: bases_pb.ListDocumentsResponse = self._call("ListDocuments", request, timeout_s=timeout_s)
-            for document in page.documents:
-                yield Document.from_proto(document)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    def remove_document(
-        self,
-        knowledge_base: str,
-        document_id: Id,
-        *,
-        request_id: Id | None = None,
-        timeout_s: float | None = None,
-    ) -> None:
-        """Remove a document for good, with all that finds it; a record stays.
-
-        Raises:
-            KnowledgeBaseNotFound, DocumentNotFound: there is none.
-        """
-        request = bases_pb.RemoveDocumentRequest(
-            knowledge_base=knowledge_base,
-            document_id=messages.to_id(document_id),
-            request_id=messages.new_request_id(request_id),
-        )
-        self._call("RemoveDocument", request, timeout_s=timeout_s)

@@ -21,8 +21,8 @@ from contextkeep.client._transfer import (
     Source,
     Tally,
 )
+from contextkeep.client.sync._gen import uploads as gen
 from contextkeep.client.sync.chunks import chunks_of
-from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import Cancelled, DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists
 from contextkeep.memory_types import MemoryType
@@ -32,7 +32,7 @@ from contextkeep.values import Record, Upload
 _T = TypeVar("_T")
 
 
-class Uploads(Noun):
+class Uploads(gen.Uploads):
     """Resumable uploads."""
 
     def upload(
@@ -190,16 +190,6 @@ class Uploads(Noun):
                 "AppendUpload", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=self._metadata
             )
         return Upload.from_proto(answer.upload)
-
-    def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
-        """Return how far a resumable upload is; of one that was finished within the last day, its record.
-
-        Raises:
-            UploadNotFound: there is none: it never was, it was given up, or it was finished longer ago.
-        """
-        request = memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
-        response: memory_pb.GetUploadResponse = self._call("GetUpload", request, timeout_s=timeout_s)
-        return Upload.from_proto(response.upload)
 
     def finish(
         self,

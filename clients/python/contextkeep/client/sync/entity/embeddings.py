@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
-from contextkeep.client.sync.entity.names import NamedNodes
+from contextkeep.client.sync._gen import embeddings as gen
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.values import Embedding, SimilarNode
 
 
-class Embeddings(NamedNodes):
+class Embeddings(gen.Embeddings):
     """Vectors of nodes; `search` compares them."""
 
     def upsert(
@@ -56,56 +56,6 @@ class Embeddings(NamedNodes):
         )
         response: graph_pb.UpsertEmbeddingResponse = self._call("UpsertEmbedding", request, timeout_s=timeout_s)
         return Embedding.from_proto(response.embedding)
-
-    def delete(
-        self,
-        node_id: Id | None = None,
-        name: str = "",
-        *,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> None:
-        """Delete a vector of a node; an empty name is "default".
-
-        Raises:
-            NodeNotFound: there is no such node.
-            EmbeddingNotFound: it has none of the name; also when the first attempt of this call deleted it and its
-                answer was lost.
-        """
-        request = graph_pb.DeleteEmbeddingRequest(node_id=self._node_id(node_id, **named), name=name)
-        self._call("DeleteEmbedding", request, timeout_s=timeout_s)
-
-    def list(
-        self,
-        node_id: Id | None = None,
-        *,
-        with_vectors: bool = False,
-        page_size: int = 0,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Generator[Embedding, None, None]:
-        """Yield the vectors of a node by their names, following the pages.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            with_vectors: Bring the values along.
-            page_size: Rows of one call; 0: 100.
-            timeout_s: Deadline of one page; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-        """
-        request = graph_pb.ListEmbeddingsRequest(
-            node_id=self._node_id(node_id, **named), with_vectors=with_vectors, page_size=page_size
-        )
-        while True:
-            page: graph_pb.ListEmbeddingsResponse = self._call("ListEmbeddings", request, timeout_s=timeout_s)
-            for embedding in page.embeddings:
-                yield Embedding.from_proto(embedding)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
 
     def search(
         self,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextkeep.client.sync._gen import graph as gen
 from contextkeep.client.sync.entity.edges import Edges
 from contextkeep.client.sync.entity.graphs import WholeGraphs
 from contextkeep.client.sync.entity.messages import Messages
@@ -11,5 +12,5 @@ from contextkeep.client.sync.entity.search import NodeSearch
 from contextkeep.client.sync.entity.traversal import Traversal
 
 
-class Graph(Nodes, Edges, WholeGraphs, Messages, NodeSearch, Traversal):
+class Graph(gen.Graph, Nodes, Edges, WholeGraphs, Messages, NodeSearch, Traversal):
     """The entity graph: nodes and typed edges."""

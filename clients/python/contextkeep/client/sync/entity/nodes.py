@@ -13,7 +13,7 @@ from contextkeep.client.sync.entity.names import NamedNodes
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import NodeInput
-from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO, OwnedNodes
+from contextkeep.values import NamedNode, Node, NodeBatch, NodeIO
 
 
 class Nodes(NamedNodes):
@@ -75,18 +75,6 @@ class Nodes(NamedNodes):
         response: graph_pb.CreateNodeResponse = self._call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
-    def get_node(
-        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
-    ) -> Node:
-        """Return one node.
-
-        Raises:
-            NodeNotFound: there is none, or it is another tenant's.
-        """
-        request = graph_pb.GetNodeRequest(node_id=self._node_id(node_id, **named))
-        response: graph_pb.GetNodeResponse = self._call("GetNode", request, timeout_s=timeout_s)
-        return Node.from_proto(response.node)
-
     def get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
         """Return up to 1,000 nodes in the order of their ids, and the ids that have none.
 
@@ -98,18 +86,6 @@ class Nodes(NamedNodes):
         return NodeBatch(
             nodes=[Node.from_proto(node) for node in response.nodes], missing_ids=list(response.missing_ids)
         )
-
-    def get_node_by_external_id(
-        self, external_id: str, *, graph_name: str = "", timeout_s: float | None = None
-    ) -> Node:
-        """Return the node with your own id.
-
-        Raises:
-            NodeNotFound: there is none in the graph.
-        """
-        request = graph_pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
-        response: graph_pb.GetNodeByExternalIdResponse = self._call("GetNodeByExternalId", request, timeout_s=timeout_s)
-        return Node.from_proto(response.node)
 
     def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
         """Return the newest node of that name that is not archived, and how many share the name.
@@ -159,148 +135,6 @@ class Nodes(NamedNodes):
         )
         response: graph_pb.UpdateNodeDataResponse = self._call("UpdateNodeData", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
-
-    def update_node_status(
-        self,
-        node_id: Id | None = None,
-        status: str = "",
-        *,
-        expected_status: str | None = None,
-        expected_version: int | None = None,
-        message: str = "",
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Node:
-        """Change a node's status, note it in the node's timeline, and return the node.
-
-        A node that has the status already is returned unchanged, whatever was expected.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            status: Required. "Created", "Running", "Completed", "Failed", "Cancelled", or your own.
-            expected_status: Change only a node that has this status.
-            expected_version: Change only this version.
-            message: Goes into the timeline.
-            timeout_s: Deadline; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none.
-            StatusConflict: it has another status: `status` in the metadata.
-            VersionConflict: it has another version: `version` in the metadata.
-        """
-        request = graph_pb.UpdateNodeStatusRequest(
-            node_id=self._node_id(node_id, **named),
-            status=status,
-            expected_status=expected_status,
-            expected_version=expected_version,
-            message=message,
-        )
-        response: graph_pb.UpdateNodeStatusResponse = self._call("UpdateNodeStatus", request, timeout_s=timeout_s)
-        return Node.from_proto(response.node)
-
-    def archive_node(
-        self,
-        node_id: Id | None = None,
-        *,
-        restore: bool = False,
-        expected_version: int | None = None,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Node:
-        """Archive a node, or bring it back with `restore`, and return it. Archived nodes stay readable by id.
-
-        Raises:
-            NodeNotFound: there is none.
-            VersionConflict: it has not `expected_version`.
-        """
-        request = graph_pb.ArchiveNodeRequest(
-            node_id=self._node_id(node_id, **named), restore=restore, expected_version=expected_version
-        )
-        # With a version, a repeat of a call that was done but not answered would meet its own change.
-        response: graph_pb.ArchiveNodeResponse = self._call(
-            "ArchiveNode", request, timeout_s=timeout_s, may_repeat=expected_version is None
-        )
-        return Node.from_proto(response.node)
-
-    def reset_node(
-        self,
-        node_id: Id | None = None,
-        *,
-        expected_version: int | None = None,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> Node:
-        """Put a node back to before its run, and return it: status "Created", no output, an empty timeline.
-
-        Its data, input, edges and embeddings stay.
-
-        Raises:
-            NodeNotFound: there is none.
-            VersionConflict: it has not `expected_version`.
-        """
-        request = graph_pb.ResetNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
-        # A repeat finds nothing left to put back, and so expects no version any more.
-        response: graph_pb.ResetNodeResponse = self._call("ResetNode", request, timeout_s=timeout_s)
-        return Node.from_proto(response.node)
-
-    def delete_node(
-        self,
-        node_id: Id | None = None,
-        *,
-        expected_version: int | None = None,
-        timeout_s: float | None = None,
-        **named: Unpack[ByExternalId],
-    ) -> int:
-        """Delete a node for good with its edges, input, output, timeline and embeddings; return how many edges.
-
-        To hide a node instead, use `archive_node`.
-
-        Args:
-            node_id: Which; or name it by `external_id`.
-            expected_version: Delete only this version.
-            timeout_s: Deadline; None: the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
-
-        Raises:
-            NodeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
-            VersionConflict: it has another version: `version` in the metadata.
-            PermissionDenied: the key lacks the scope `admin`.
-        """
-        request = graph_pb.DeleteNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
-        response: graph_pb.DeleteNodeResponse = self._call("DeleteNode", request, timeout_s=timeout_s)
-        return response.edges_deleted
-
-    def erase_owned(self, erasure_id: Id, subject: str, *, timeout_s: float | None = None) -> OwnedNodes:
-        """Begin to erase what of the graph a user owns, and return how far it is; again is harmless.
-
-        The Context Service's `erasures.erase` calls it: use that one. Needs the scope `admin`, of a key without bounds.
-
-        Args:
-            erasure_id: A UUID of yours: with the same it is the same erasure.
-            subject: The id of the user, as of `owner_user_id`.
-            timeout_s: Deadline; None: the client's.
-        """
-        request = graph_pb.EraseOwnedRequest(erasure_id=messages.to_id(erasure_id), subject=subject)
-        response: graph_pb.EraseOwnedResponse = self._call("EraseOwned", request, timeout_s=timeout_s)
-        return OwnedNodes.from_proto(response.removed)
-
-    def get_owned(
-        self, subject: str = "", *, erasure_id: Id | None = None, timeout_s: float | None = None
-    ) -> OwnedNodes:
-        """Return what of the graph a user owns, or what an erasure has removed of it: name one of them.
-
-        Args:
-            subject: The id of the user.
-            erasure_id: Of an erasure.
-            timeout_s: Deadline; None: the client's.
-
-        Raises:
-            ErasureNotFound: there is none.
-        """
-        request = graph_pb.GetOwnedRequest(subject=subject, erasure_id=messages.to_id(erasure_id))
-        response: graph_pb.GetOwnedResponse = self._call("GetOwned", request, timeout_s=timeout_s)
-        return OwnedNodes.from_proto(response.owned)
 
     def set_node_io(
         self,

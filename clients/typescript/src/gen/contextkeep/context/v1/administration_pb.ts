@@ -244,6 +244,8 @@ export type KeyInput = Message<"contextkeep.context.v1.KeyInput"> & {
   userId: string;
 
   /**
+   * The agent that the key is for. Empty: none.
+   *
    * @generated from field: string agent_id = 4;
    */
   agentId: string;
@@ -263,6 +265,8 @@ export type KeyInput = Message<"contextkeep.context.v1.KeyInput"> & {
   agentBundleId: string;
 
   /**
+   * Graphs that the key is bound to. Empty: it is not bound.
+   *
    * @generated from field: repeated string graph_names = 7;
    */
   graphNames: string[];
@@ -1004,6 +1008,8 @@ export const JobSchema: GenMessage<Job> = /*@__PURE__*/
  */
 export type StartJobRequest = Message<"contextkeep.context.v1.StartJobRequest"> & {
   /**
+   * A sweep purges and removes what is due; fsck compares rows with stored bytes.
+   *
    * @generated from field: contextkeep.context.v1.JobKind kind = 1;
    */
   kind: JobKind;

@@ -275,16 +275,22 @@ export type AssembleContextRequest = Message<"contextkeep.context.v1.AssembleCon
   nodeId: string;
 
   /**
+   * Where the mapping is looked up.
+   *
    * @generated from field: string app_id = 2;
    */
   appId: string;
 
   /**
+   * How nodes become messages. Empty: "simple_chat".
+   *
    * @generated from field: string mapping_name = 3;
    */
   mappingName: string;
 
   /**
+   * The newest messages. 0: all.
+   *
    * @generated from field: int32 max_messages = 4;
    */
   maxMessages: number;
@@ -800,6 +806,8 @@ export type RegisterMappingRequest = Message<"contextkeep.context.v1.RegisterMap
   mappingName: string;
 
   /**
+   * docs/mappings.md explains them by example.
+   *
    * @generated from field: contextkeep.context.v1.MappingRules rules = 3;
    */
   rules?: MappingRules | undefined;

@@ -652,6 +652,8 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
   compressionProfile: string;
 
   /**
+   * How the window folds, and what it may cost. Unset: the defaults.
+   *
    * @generated from field: contextkeep.context.v1.WindowConfig config = 13;
    */
   config?: WindowConfig | undefined;
@@ -1260,11 +1262,15 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
   systemPrompt?: string | undefined;
 
   /**
+   * As of OpenWindow. Unset: as they are.
+   *
    * @generated from field: optional string tools_json = 3;
    */
   toolsJson?: string | undefined;
 
   /**
+   * As of OpenWindow. Unset: as it is. Empty: none.
+   *
    * @generated from field: optional string goal = 4;
    */
   goal?: string | undefined;
@@ -1296,6 +1302,8 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
   tokenBudget?: number | undefined;
 
   /**
+   * As of OpenWindow. Unset: as it is. 0: the default.
+   *
    * @generated from field: optional int32 output_reservation = 9;
    */
   outputReservation?: number | undefined;
@@ -1342,6 +1350,8 @@ export type PinRequest = Message<"contextkeep.context.v1.PinRequest"> & {
   text: string;
 
   /**
+   * Instead of a text: the part of the log that is pinned. The pin goes when its message is retracted.
+   *
    * @generated from field: string ref = 3;
    */
   ref: string;
@@ -2451,6 +2461,8 @@ export type FoldRequest = Message<"contextkeep.context.v1.FoldRequest"> & {
   subjectUserId: string;
 
   /**
+   * Say what a fold would do, and change nothing.
+   *
    * @generated from field: bool dry_run = 3;
    */
   dryRun: boolean;
@@ -2888,6 +2900,8 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
   windowId: string;
 
   /**
+   * Words to find.
+   *
    * @generated from field: string query = 2;
    */
   query: string;
@@ -2900,6 +2914,8 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
   limit: number;
 
   /**
+   * Which passages may be found.
+   *
    * @generated from field: contextkeep.context.v1.RecallFilter filter = 4;
    */
   filter?: RecallFilter | undefined;
@@ -2912,6 +2928,8 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
   stepFrom: number;
 
   /**
+   * The last step that is searched. 0: any.
+   *
    * @generated from field: int32 step_to = 6;
    */
   stepTo: number;
@@ -3177,6 +3195,8 @@ export type RecordUsageRequest = Message<"contextkeep.context.v1.RecordUsageRequ
   epoch?: number | undefined;
 
   /**
+   * `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned from it.
+   *
    * @generated from field: int32 pack_tokens = 3;
    */
   packTokens: number;
@@ -3190,16 +3210,22 @@ export type RecordUsageRequest = Message<"contextkeep.context.v1.RecordUsageRequ
   inputTokens: bigint;
 
   /**
+   * Tokens of the prompt that were read from a cache.
+   *
    * @generated from field: int64 cached_tokens = 5;
    */
   cachedTokens: bigint;
 
   /**
+   * Tokens of the prompt that were written to a cache.
+   *
    * @generated from field: int64 cache_write_tokens = 6;
    */
   cacheWriteTokens: bigint;
 
   /**
+   * Tokens of the answer.
+   *
    * @generated from field: int64 output_tokens = 7;
    */
   outputTokens: bigint;
@@ -3274,6 +3300,8 @@ export type RecordOutcomeRequest = Message<"contextkeep.context.v1.RecordOutcome
   stepFrom: number;
 
   /**
+   * The last step. 0: the last that there is.
+   *
    * @generated from field: int32 step_to = 3;
    */
   stepTo: number;
@@ -3286,6 +3314,8 @@ export type RecordOutcomeRequest = Message<"contextkeep.context.v1.RecordOutcome
   success: boolean;
 
   /**
+   * How well the steps ended, 0 to 1. Unset: 1. What failed counts as 0.
+   *
    * @generated from field: optional double quality = 5;
    */
   quality?: number | undefined;

@@ -1665,6 +1665,8 @@ export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
   notAfterSeq: bigint;
 
   /**
+   * Which passages may be recalled.
+   *
    * @generated from field: contextkeep.context.v1.RecallFilter filter = 6;
    */
   filter?: RecallFilter | undefined;
@@ -2011,6 +2013,8 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
   contextId: string;
 
   /**
+   * Words to find.
+   *
    * @generated from field: string query = 2;
    */
   query: string;
@@ -2023,16 +2027,22 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
   limit: number;
 
   /**
+   * As of RecallOptions.
+   *
    * @generated from field: string profile = 4;
    */
   profile: string;
 
   /**
+   * Which passages may be found.
+   *
    * @generated from field: contextkeep.context.v1.RecallFilter filter = 5;
    */
   filter?: RecallFilter | undefined;
 
   /**
+   * Say of each passage what its score is made of.
+   *
    * @generated from field: bool with_features = 6;
    */
   withFeatures: boolean;
@@ -2199,6 +2209,8 @@ export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PUR
  */
 export type GetContextsByExternalIdRequest = Message<"contextkeep.context.v1.GetContextsByExternalIdRequest"> & {
   /**
+   * Several contexts may carry it, or none.
+   *
    * @generated from field: contextkeep.context.v1.ExternalId external_id = 1;
    */
   externalId?: ExternalId | undefined;
@@ -2274,16 +2286,22 @@ export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRe
   createdFrom?: Timestamp | undefined;
 
   /**
+   * Created before.
+   *
    * @generated from field: google.protobuf.Timestamp created_to = 4;
    */
   createdTo?: Timestamp | undefined;
 
   /**
+   * Unset: open and closed ones.
+   *
    * @generated from field: contextkeep.context.v1.ContextState state = 5;
    */
   state: ContextState;
 
   /**
+   * Contexts that carry it.
+   *
    * @generated from field: contextkeep.context.v1.ExternalId external_id = 6;
    */
   externalId?: ExternalId | undefined;
@@ -2296,11 +2314,15 @@ export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRe
   metadataContainsJson: string;
 
   /**
+   * Empty: of any app.
+   *
    * @generated from field: string app_id = 8;
    */
   appId: string;
 
   /**
+   * Contexts that hang at this node.
+   *
    * @generated from field: string entity_node_id = 9;
    */
   entityNodeId: string;
@@ -2465,11 +2487,15 @@ export type ListMessagesRequest = Message<"contextkeep.context.v1.ListMessagesRe
   seqFrom: bigint;
 
   /**
+   * Up to this one, included. 0: to the last.
+   *
    * @generated from field: int64 seq_to = 3;
    */
   seqTo: bigint;
 
   /**
+   * The newest first; else the oldest.
+   *
    * @generated from field: bool newest_first = 4;
    */
   newestFirst: boolean;
@@ -2628,6 +2654,8 @@ export type SyncHistoryRequest = Message<"contextkeep.context.v1.SyncHistoryRequ
   contextId: string;
 
   /**
+   * Instead of `context_id`: the one context of this id, which the first message begins.
+   *
    * @generated from field: contextkeep.context.v1.ExternalId get_or_create = 2;
    */
   getOrCreate?: ExternalId | undefined;

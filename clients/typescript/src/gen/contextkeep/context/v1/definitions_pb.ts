@@ -603,6 +603,8 @@ export type PutDefinitionRequest = Message<"contextkeep.context.v1.PutDefinition
   name: string;
 
   /**
+   * docs/knowledge.md explains them by example.
+   *
    * @generated from field: contextkeep.context.v1.DefinitionRules rules = 2;
    */
   rules?: DefinitionRules | undefined;
@@ -830,6 +832,8 @@ export const ListDefinitionsResponseSchema: GenMessage<ListDefinitionsResponse> 
  */
 export type TestDefinitionRequest = Message<"contextkeep.context.v1.TestDefinitionRequest"> & {
   /**
+   * As of PutDefinition.
+   *
    * @generated from field: contextkeep.context.v1.DefinitionRules rules = 1;
    */
   rules?: DefinitionRules | undefined;

@@ -299,6 +299,8 @@ export type PutHoldRequest = Message<"contextkeep.context.v1.PutHoldRequest"> & 
   subject: string;
 
   /**
+   * The context; or name a subject.
+   *
    * @generated from field: string context_id = 2;
    */
   contextId: string;

@@ -605,6 +605,8 @@ export const AddDocumentResponseSchema: GenMessage<AddDocumentResponse> = /*@__P
  */
 export type ListDocumentsRequest = Message<"contextkeep.context.v1.ListDocumentsRequest"> & {
   /**
+   * The name of the base.
+   *
    * @generated from field: string knowledge_base = 1;
    */
   knowledgeBase: string;

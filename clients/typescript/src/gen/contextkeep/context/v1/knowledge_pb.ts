@@ -39,6 +39,8 @@ export type MemoryInput = Message<"contextkeep.context.v1.MemoryInput"> & {
   text: string;
 
   /**
+   * What the memory is: by default a fact.
+   *
    * @generated from field: contextkeep.context.v1.MemoryKind kind = 2;
    */
   kind: MemoryKind;
@@ -51,6 +53,8 @@ export type MemoryInput = Message<"contextkeep.context.v1.MemoryInput"> & {
   confidence?: number | undefined;
 
   /**
+   * Where the statement comes from.
+   *
    * @generated from field: contextkeep.context.v1.MemorySource source = 4;
    */
   source?: MemorySource | undefined;
@@ -381,11 +385,15 @@ export const RecallMemoriesRequestSchema: GenMessage<RecallMemoriesRequest> = /*
  */
 export type MemoryFilter = Message<"contextkeep.context.v1.MemoryFilter"> & {
   /**
+   * Only of these kinds. Empty: of any.
+   *
    * @generated from field: repeated contextkeep.context.v1.MemoryKind kinds = 1;
    */
   kinds: MemoryKind[];
 
   /**
+   * Only with this key. Empty: with any, or none.
+   *
    * @generated from field: string key = 2;
    */
   key: string;
@@ -398,6 +406,8 @@ export type MemoryFilter = Message<"contextkeep.context.v1.MemoryFilter"> & {
   holdingOnly: boolean;
 
   /**
+   * From this time on.
+   *
    * @generated from field: google.protobuf.Timestamp happened_from = 4;
    */
   happenedFrom?: Timestamp | undefined;

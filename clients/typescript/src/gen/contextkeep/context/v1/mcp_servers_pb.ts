@@ -286,6 +286,8 @@ export type PutMcpServerRequest = Message<"contextkeep.context.v1.PutMcpServerRe
   bearerSecret: string;
 
   /**
+   * Remove the secret: the server is shown none from now on.
+   *
    * @generated from field: bool clear_secret = 3;
    */
   clearSecret: boolean;

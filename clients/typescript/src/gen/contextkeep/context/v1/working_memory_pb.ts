@@ -429,6 +429,8 @@ export type FetchWMRecordRequest = Message<"contextkeep.context.v1.FetchWMRecord
   workingMemoryId: string;
 
   /**
+   * Archived and expired records, too.
+   *
    * @generated from field: bool include_archived = 2;
    */
   includeArchived: boolean;
@@ -528,21 +530,29 @@ export type FetchWMRecordsByEntityRequest = Message<"contextkeep.context.v1.Fetc
   memoryTypes: string[];
 
   /**
+   * One of these.
+   *
    * @generated from field: repeated string subtypes = 3;
    */
   subtypes: string[];
 
   /**
+   * One of these.
+   *
    * @generated from field: repeated string semantic_purposes = 4;
    */
   semanticPurposes: string[];
 
   /**
+   * One of these, exactly.
+   *
    * @generated from field: repeated string names = 5;
    */
   names: string[];
 
   /**
+   * The name begins with it.
+   *
    * @generated from field: string name_prefix = 6;
    */
   namePrefix: string;
@@ -562,11 +572,15 @@ export type FetchWMRecordsByEntityRequest = Message<"contextkeep.context.v1.Fetc
   metadataContainsJson: string;
 
   /**
+   * Archived and expired records, too.
+   *
    * @generated from field: bool include_archived = 9;
    */
   includeArchived: boolean;
 
   /**
+   * With inline content, which lists leave out otherwise.
+   *
    * @generated from field: bool with_content = 10;
    */
   withContent: boolean;
@@ -660,21 +674,29 @@ export type FetchWMManifestRequest = Message<"contextkeep.context.v1.FetchWMMani
   memoryTypes: string[];
 
   /**
+   * One of these.
+   *
    * @generated from field: repeated string subtypes = 5;
    */
   subtypes: string[];
 
   /**
+   * One of these.
+   *
    * @generated from field: repeated string semantic_purposes = 6;
    */
   semanticPurposes: string[];
 
   /**
+   * One of these, exactly.
+   *
    * @generated from field: repeated string names = 7;
    */
   names: string[];
 
   /**
+   * The name begins with it.
+   *
    * @generated from field: string name_prefix = 8;
    */
   namePrefix: string;
@@ -1942,6 +1964,8 @@ export type ListBlobsRequest = Message<"contextkeep.context.v1.ListBlobsRequest"
   entityNodeId: string;
 
   /**
+   * Blobs of archived records, too.
+   *
    * @generated from field: bool include_archived = 2;
    */
   includeArchived: boolean;

@@ -608,6 +608,8 @@ export type GetNodeByExternalIdRequest = Message<"contextkeep.entity.v1.GetNodeB
   externalId: string;
 
   /**
+   * Where the id is looked up. Empty: "default".
+   *
    * @generated from field: string graph_name = 2;
    */
   graphName: string;
@@ -747,16 +749,22 @@ export type UpdateNodeStatusRequest = Message<"contextkeep.entity.v1.UpdateNodeS
   nodeId: string;
 
   /**
+   * "Created", "Running", "Completed", "Failed", "Cancelled", or a status of the caller's own.
+   *
    * @generated from field: string status = 2;
    */
   status: string;
 
   /**
+   * Change the node only if it has this status.
+   *
    * @generated from field: optional string expected_status = 3;
    */
   expectedStatus?: string | undefined;
 
   /**
+   * Change the node only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 4;
    */
   expectedVersion?: bigint | undefined;
@@ -803,11 +811,15 @@ export type ArchiveNodeRequest = Message<"contextkeep.entity.v1.ArchiveNodeReque
   nodeId: string;
 
   /**
+   * Bring the node back.
+   *
    * @generated from field: bool restore = 2;
    */
   restore: boolean;
 
   /**
+   * Change the node only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 3;
    */
   expectedVersion?: bigint | undefined;
@@ -847,6 +859,8 @@ export type ResetNodeRequest = Message<"contextkeep.entity.v1.ResetNodeRequest">
   nodeId: string;
 
   /**
+   * Reset the node only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 2;
    */
   expectedVersion?: bigint | undefined;
@@ -886,6 +900,8 @@ export type DeleteNodeRequest = Message<"contextkeep.entity.v1.DeleteNodeRequest
   nodeId: string;
 
   /**
+   * Delete the node only if it has this version.
+   *
    * @generated from field: optional int64 expected_version = 2;
    */
   expectedVersion?: bigint | undefined;
@@ -1019,6 +1035,8 @@ export type GetOwnedRequest = Message<"contextkeep.entity.v1.GetOwnedRequest"> &
   erasureId: string;
 
   /**
+   * The id of the user.
+   *
    * @generated from field: string subject = 2;
    */
   subject: string;
@@ -1589,6 +1607,8 @@ export type ListEmbeddingsRequest = Message<"contextkeep.entity.v1.ListEmbedding
   nodeId: string;
 
   /**
+   * With the values of the vectors.
+   *
    * @generated from field: bool with_vectors = 2;
    */
   withVectors: boolean;
@@ -2509,6 +2529,8 @@ export type ListEdgesRequest = Message<"contextkeep.entity.v1.ListEdgesRequest">
   nodeId: string;
 
   /**
+   * Seen from the node.
+   *
    * @generated from field: contextkeep.entity.v1.Direction direction = 2;
    */
   direction: Direction;

@@ -1,0 +1,117 @@
+"""The calls of agent_templates that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import agents_pb2 as agents_pb
+from contextkeep.values import AgentTemplate, ProviderNames
+
+
+class AgentTemplates(Noun):
+    """Templates of agents."""
+
+    async def put(
+        self,
+        template_id: str,
+        *,
+        display_name: str = "",
+        node_ids: Iterable[Id] = (),
+        knowledge_bases: Iterable[str] = (),
+        allowed: ProviderNames | None = None,
+        defaults: ProviderNames | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> AgentTemplate:
+        """Writes a template of agents as it is said; it holds for all that have it from then on.
+
+        Needs the scope `admin`.
+
+        Args:
+            template_id: The caller's own: 1 to 128 characters.
+            display_name: As of AgentInput, as the next three.
+            allowed: None: whom the others let it ask. Given and empty: nobody.
+            defaults: Who of them is asked where a question selects none. None: as the template has it, else the tenant.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            LimitExceeded: `templates`: 1,000 of a tenant.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = agents_pb.PutAgentTemplateRequest(
+            template=agents_pb.AgentTemplateInput(
+                template_id=template_id,
+                display_name=display_name,
+                node_ids=messages.ids("template.node_ids", node_ids),
+                knowledge_bases=messages.texts("template.knowledge_bases", knowledge_bases),
+                policy=agents_pb.AgentPolicy(
+                    allowed=None if allowed is None else allowed.to_proto(),
+                    defaults=None if defaults is None else defaults.to_proto(),
+                ),
+            ),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: agents_pb.PutAgentTemplateResponse = await self._call("PutAgentTemplate", request, timeout_s=timeout_s)
+        return AgentTemplate.from_proto(answer.template)
+
+    async def get(self, template_id: str, *, timeout_s: float | None = None) -> AgentTemplate:
+        """Reads a template.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentTemplateNotFound: There is no template of agents with this id.
+        """
+        request = agents_pb.GetAgentTemplateRequest(template_id=template_id)
+        answer: agents_pb.GetAgentTemplateResponse = await self._call("GetAgentTemplate", request, timeout_s=timeout_s)
+        return AgentTemplate.from_proto(answer.template)
+
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[AgentTemplate, None]:
+        """Lists the templates, by id.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = agents_pb.ListAgentTemplatesRequest(page_size=page_size)
+        while True:
+            page: agents_pb.ListAgentTemplatesResponse = await self._call(
+                "ListAgentTemplates", request, timeout_s=timeout_s
+            )
+            for one in page.templates:
+                yield AgentTemplate.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete(self, template_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Removes a template that no agent has.
+
+        Needs the scope `admin`.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentTemplateNotFound: There is no template of agents with this id.
+            AgentTemplateInUse: Agents have the template: put them without it first.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = agents_pb.DeleteAgentTemplateRequest(
+            template_id=template_id, request_id=messages.new_request_id(request_id)
+        )
+        await self._call("DeleteAgentTemplate", request, timeout_s=timeout_s)

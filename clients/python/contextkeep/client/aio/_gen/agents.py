@@ -1,0 +1,130 @@
+"""The calls of agents that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import agents_pb2 as agents_pb
+from contextkeep.values import Agent, AgentCallers, ProviderNames
+
+
+class Agents(Noun):
+    """Agents. An agent that the caller may not name is reported like one that does not exist."""
+
+    async def put(
+        self,
+        agent_id: str,
+        *,
+        display_name: str = "",
+        template_id: str = "",
+        node_ids: Iterable[Id] = (),
+        knowledge_bases: Iterable[str] = (),
+        allowed: ProviderNames | None = None,
+        defaults: ProviderNames | None = None,
+        callers: AgentCallers | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Agent:
+        """Writes an agent as it is given, whether there was one or not.
+
+        Needs the scope `admin`: what an agent may ask is nothing that it decides.
+
+        Args:
+            agent_id: The caller's own: 1 to 128 characters.
+            display_name: Up to 200 characters.
+            template_id: Empty: it has none. What the agent does not say, its template says.
+            node_ids: Nodes of the graph, up to 20: its files are the records of these and of all nodes below them.
+                Empty: as the template has it, else the tenant's setting of the provider `workspace`. They need not be
+                there yet.
+            knowledge_bases: Names of knowledge bases, up to 100 of up to 200 characters each.
+            allowed: None: whom the others let it ask. Given and empty: nobody.
+            defaults: Who of them is asked where a question selects none. None: as the template has it, else the tenant.
+            callers: Who may name the agent in `agent_id`, besides administrators and the agent's own credential. None:
+                everybody of the tenant but other agents. Given and empty: nobody else. What is read as the agent is
+                what the caller may read, whoever names it.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            AgentTemplateNotFound: There is no template of agents with this id.
+            LimitExceeded: `agents`: 10,000 of a tenant.
+            PermissionDenied: the scope; the key is bound.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = agents_pb.PutAgentRequest(
+            agent=agents_pb.AgentInput(
+                agent_id=agent_id,
+                display_name=display_name,
+                template_id=template_id,
+                node_ids=messages.ids("agent.node_ids", node_ids),
+                knowledge_bases=messages.texts("agent.knowledge_bases", knowledge_bases),
+                policy=agents_pb.AgentPolicy(
+                    allowed=None if allowed is None else allowed.to_proto(),
+                    defaults=None if defaults is None else defaults.to_proto(),
+                ),
+                callers=None if callers is None else callers.to_proto(),
+            ),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: agents_pb.PutAgentResponse = await self._call("PutAgent", request, timeout_s=timeout_s)
+        return Agent.from_proto(answer.agent)
+
+    async def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
+        """Reads an agent that the caller may name.
+
+        Another one is `AgentNotFound`, as one that is not there.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline; None: the client's.
+        """
+        request = agents_pb.GetAgentRequest(agent_id=agent_id, subject_user_id=subject_user_id)
+        answer: agents_pb.GetAgentResponse = await self._call("GetAgent", request, timeout_s=timeout_s)
+        return Agent.from_proto(answer.agent)
+
+    async def list(
+        self, *, template_id: str = "", subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[Agent, None]:
+        """Lists the agents that the caller may name, by id.
+
+        Args:
+            template_id: Only those of this template. Empty: all.
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = agents_pb.ListAgentsRequest(
+            template_id=template_id, page_size=page_size, subject_user_id=subject_user_id
+        )
+        while True:
+            page: agents_pb.ListAgentsResponse = await self._call("ListAgents", request, timeout_s=timeout_s)
+            for one in page.agents:
+                yield Agent.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete(self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Removes an agent.
+
+        Its files stay. Needs the scope `admin`.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AgentNotFound: There is no agent with this id that the caller may ask for.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = agents_pb.DeleteAgentRequest(agent_id=agent_id, request_id=messages.new_request_id(request_id))
+        await self._call("DeleteAgent", request, timeout_s=timeout_s)

@@ -1,0 +1,33 @@
+"""The calls of archives that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import transfer_pb2 as transfer_pb
+from contextkeep.values.transfer import ImportedArchive
+
+
+class Archives(Noun):
+    """The calls of `client.archives` that are one RPC each."""
+
+    async def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
+        """Says how far an import is, and what it met.
+
+        They are kept for 30 days; one that nobody goes on with for 7 days is given up, and what it wrote of an
+        unfinished context is removed.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ImportNotFound: `NotFound`.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            InvalidArgument: A field is malformed; `violations` name it.
+        """
+        request = transfer_pb.GetImportRequest(import_id=messages.to_id(import_id))
+        answer: transfer_pb.GetImportResponse = await self._call("GetImport", request, timeout_s=timeout_s)
+        return ImportedArchive.from_proto(answer.imported)

@@ -1,0 +1,71 @@
+"""The calls of embeddings that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Unpack
+
+from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client.aio.entity.names import NamedNodes
+from contextkeep.entity.v1 import entity_graph_pb2 as entity_graph_pb
+from contextkeep.values.embeddings import Embedding
+
+
+class Embeddings(NamedNodes):
+    """The calls of `client.embeddings` that are one RPC each."""
+
+    async def delete(
+        self,
+        node_id: Id | None = None,
+        name: str = "",
+        *,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> None:
+        """Deletes a vector of a node.
+
+        Args:
+            name: Empty: "default".
+            timeout_s: Deadline; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node has this id, external id or name.
+            EmbeddingNotFound: a repeat, too: nothing is left.
+        """
+        request = entity_graph_pb.DeleteEmbeddingRequest(node_id=await self._node_id(node_id, **named), name=name)
+        await self._call("DeleteEmbedding", request, timeout_s=timeout_s)
+
+    async def list(
+        self,
+        node_id: Id | None = None,
+        *,
+        with_vectors: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> AsyncGenerator[Embedding, None]:
+        """Lists the vectors of a node by their names, without their values unless asked.
+
+        Args:
+            with_vectors: With the values of the vectors.
+            page_size: 0: 100. More than 1,000 counts as 1,000.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node has this id, external id or name.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = entity_graph_pb.ListEmbeddingsRequest(
+            node_id=await self._node_id(node_id, **named), with_vectors=with_vectors, page_size=page_size
+        )
+        while True:
+            page: entity_graph_pb.ListEmbeddingsResponse = await self._call(
+                "ListEmbeddings", request, timeout_s=timeout_s
+            )
+            for one in page.embeddings:
+                yield Embedding.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

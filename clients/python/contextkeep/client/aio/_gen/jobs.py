@@ -1,0 +1,77 @@
+"""The calls of jobs that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import administration_pb2 as administration_pb
+from contextkeep.values import Job, JobKind
+
+
+class Jobs(Noun):
+    """Jobs. All calls need the scope operator, which only the command line gives."""
+
+    async def start(
+        self, kind: JobKind, *, quick: bool = False, repair: bool = False, timeout_s: float | None = None
+    ) -> Job:
+        """Starts a job, and answers at once.
+
+        The process that took the call does it, one of a kind at a time, and reports once a second how far it is. A job
+        whose process ends is LOST, and started again by hand: what is done is done.
+
+        Args:
+            kind: A sweep purges and removes what is due; fsck compares rows with stored bytes.
+            quick: Of a check: read the last MiB of each blob, not all of it.
+            repair: Of a check: mend what can be mended; bytes are never removed at once.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            JobRunning: with its `job_id`.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            InvalidArgument: A field is malformed; `violations` name it.
+        """
+        request = administration_pb.StartJobRequest(
+            kind=messages.choice_of("kind", kind, administration_pb.JobKind), quick=quick, repair=repair
+        )
+        answer: administration_pb.StartJobResponse = await self._call("StartJob", request, timeout_s=timeout_s)
+        return Job.from_proto(answer.job)
+
+    async def get(self, job_id: Id, *, timeout_s: float | None = None) -> Job:
+        """Reads a job that an operator of the caller's tenant started, whichever process does it.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            JobNotFound: `NotFound`.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+        """
+        request = administration_pb.GetJobRequest(job_id=messages.to_id(job_id))
+        answer: administration_pb.GetJobResponse = await self._call("GetJob", request, timeout_s=timeout_s)
+        return Job.from_proto(answer.job)
+
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[Job, None]:
+        """Lists them, the newest first; the last 1,000 are kept.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = administration_pb.ListJobsRequest(page_size=page_size)
+        while True:
+            page: administration_pb.ListJobsResponse = await self._call("ListJobs", request, timeout_s=timeout_s)
+            for one in page.jobs:
+                yield Job.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

@@ -1,0 +1,133 @@
+"""The calls of knowledge_bases that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import knowledge_bases_pb2 as knowledge_bases_pb
+from contextkeep.values import Document, DocumentState, KnowledgeBase
+
+
+class KnowledgeBases(Noun):
+    """The calls of `client.knowledge_bases` that are one RPC each."""
+
+    async def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
+        """Reads a knowledge base, and how many of its documents are in which state.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+        """
+        request = knowledge_bases_pb.GetKnowledgeBaseRequest(name=name)
+        answer: knowledge_bases_pb.GetKnowledgeBaseResponse = await self._call(
+            "GetKnowledgeBase", request, timeout_s=timeout_s
+        )
+        return KnowledgeBase.from_proto(answer.knowledge_base)
+
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[KnowledgeBase, None]:
+        """Lists the knowledge bases that the caller sees, by name.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = knowledge_bases_pb.ListKnowledgeBasesRequest(page_size=page_size)
+        while True:
+            page: knowledge_bases_pb.ListKnowledgeBasesResponse = await self._call(
+                "ListKnowledgeBases", request, timeout_s=timeout_s
+            )
+            for one in page.knowledge_bases:
+                yield KnowledgeBase.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Removes a knowledge base for good, with all its documents: nothing of it is found from then on.
+
+        Records that it has stay in working memory. Needs the scope `admin`.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = knowledge_bases_pb.DeleteKnowledgeBaseRequest(
+            name=name, request_id=messages.new_request_id(request_id)
+        )
+        await self._call("DeleteKnowledgeBase", request, timeout_s=timeout_s)
+
+    async def list_documents(
+        self,
+        knowledge_base: str,
+        *,
+        states: Iterable[DocumentState] = (),
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> AsyncGenerator[Document, None]:
+        """Lists the documents of a knowledge base.
+
+        Args:
+            knowledge_base: The name of the base.
+            states: Only those in one of these states. Empty: all.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+        """
+        request = knowledge_bases_pb.ListDocumentsRequest(
+            knowledge_base=knowledge_base,
+            states=messages.choices_of("states", states, knowledge_bases_pb.DocumentState),
+            page_size=page_size,
+        )
+        while True:
+            page: knowledge_bases_pb.ListDocumentsResponse = await self._call(
+                "ListDocuments", request, timeout_s=timeout_s
+            )
+            for one in page.documents:
+                yield Document.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def remove_document(
+        self, knowledge_base: str, document_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> None:
+        """Removes a document for good, with all that finds it.
+
+        A record stays in working memory.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            KnowledgeBaseNotFound: There is no knowledge base with this name that the caller may see.
+            DocumentNotFound: There is no document with this id in the knowledge base.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = knowledge_bases_pb.RemoveDocumentRequest(
+            knowledge_base=knowledge_base,
+            document_id=messages.to_id(document_id),
+            request_id=messages.new_request_id(request_id),
+        )
+        await self._call("RemoveDocument", request, timeout_s=timeout_s)

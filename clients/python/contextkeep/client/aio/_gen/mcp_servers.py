@@ -1,0 +1,229 @@
+"""The calls of mcp_servers that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import AsyncGenerator
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers_pb
+from contextkeep.values import McpServer, McpTool
+
+
+class McpServers(Noun):
+    """MCP servers. All calls need the scope admin; a bound key cannot write."""
+
+    async def put(
+        self,
+        server_id: str,
+        url: str,
+        *,
+        display_name: str = "",
+        disabled: bool = False,
+        bearer_secret: str = "",
+        clear_secret: bool = False,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> McpServer:
+        """Writes an MCP server as it is given, whether there was one or not.
+
+        A tenant has up to 50. Needs the scope `admin`, as all calls about them, and a key without bounds, as all that
+        write.
+
+        Args:
+            server_id: The caller's own: 1 to 40 small letters, digits and hyphens, a letter first.
+            url: Where it speaks streamable HTTP: https://, or http:// where MCP_SERVERS_ALLOWED lists its address. Up
+                to 1,000 characters, without a user, a query or a fragment: a key in an address would be readable. With
+                another address than before, all approvals of its tools are suspended.
+            display_name: Up to 200 characters. Empty: the id.
+            disabled: No tool of a server that is disabled runs.
+            bearer_secret: A secret that is sent to it as `Authorization: Bearer …`: up to 4,096 printable ASCII
+                characters without spaces. It is stored encrypted (SECRETS_KEY), bound to tenant and server. Empty: the
+                one that is kept stays, unless the origin of the address is another one: then say it again, or clear it,
+                so that nobody else is shown it.
+            clear_secret: Remove the secret: the server is shown none from now on.
+            request_id: What is sent again with another secret and the same request id is the same request: no trace of
+                a secret is kept with it.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AddressRefused: which addresses a name stands for is looked at whenever it is connected to.
+            SecretsKeyMissing: The service has no key to store secrets by: its operator sets SECRETS_KEY.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = mcp_servers_pb.PutMcpServerRequest(
+            server=mcp_servers_pb.McpServerInput(
+                server_id=server_id, display_name=display_name, url=url, disabled=disabled
+            ),
+            bearer_secret=bearer_secret,
+            clear_secret=clear_secret,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: mcp_servers_pb.PutMcpServerResponse = await self._call("PutMcpServer", request, timeout_s=timeout_s)
+        return McpServer.from_proto(answer.server)
+
+    async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[McpServer, None]:
+        """Lists the servers, by id.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = mcp_servers_pb.ListMcpServersRequest(page_size=page_size)
+        while True:
+            page: mcp_servers_pb.ListMcpServersResponse = await self._call(
+                "ListMcpServers", request, timeout_s=timeout_s
+            )
+            for one in page.servers:
+                yield McpServer.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete(self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Removes a server, its secret, and what is known of its tools.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            McpServerNotFound: There is no MCP server with this id.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = mcp_servers_pb.DeleteMcpServerRequest(
+            server_id=server_id, request_id=messages.new_request_id(request_id)
+        )
+        await self._call("DeleteMcpServer", request, timeout_s=timeout_s)
+
+    async def discover_tools(self, server_id: str, *, timeout_s: float | None = None) -> builtins.list[McpTool]:
+        """Asks a server for its tools, and keeps up to 200 definitions of up to 64 KiB; none is approved by that.
+
+        What was approved and is defined otherwise, or is gone, does not run before it is approved again. If it fails,
+        nothing changes.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            McpServerNotFound: There is no MCP server with this id.
+            McpServerFailed: it redirects, wants to know who asks, answers too much, another protocol or nothing in
+                time.
+            AddressRefused: Nothing is sent to this address: it is no public one, and the operator does not list it.
+            SecretUnreadable: The key that a secret was stored by is none of the service's any more: say the secret
+                again.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+        """
+        request = mcp_servers_pb.DiscoverMcpToolsRequest(server_id=server_id)
+        answer: mcp_servers_pb.DiscoverMcpToolsResponse = await self._call(
+            "DiscoverMcpTools", request, timeout_s=timeout_s
+        )
+        return [McpTool.from_proto(one) for one in answer.tools]
+
+    async def list_tools(
+        self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[McpTool, None]:
+        """Lists tools as they were discovered.
+
+        Args:
+            server_id: Empty: of all servers.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = mcp_servers_pb.ListMcpToolsRequest(server_id=server_id, page_size=page_size)
+        while True:
+            page: mcp_servers_pb.ListMcpToolsResponse = await self._call("ListMcpTools", request, timeout_s=timeout_s)
+            for one in page.tools:
+                yield McpTool.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def approve_tool(
+        self,
+        server_id: str,
+        tool_name: str,
+        *,
+        arguments_json: str = "",
+        is_default: bool = False,
+        record_search_safe: bool = False,
+        definition_sha256: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> McpTool:
+        """Lets context query ask a tool, as it was discovered last; up to 100 of a tenant.
+
+        Args:
+            arguments_json: The arguments of its calls, as a JSON object of up to 16 KiB: a value that is the text
+                "{question}" becomes the question, one that is "{limit}" the number of hits wanted; one at least is
+                "{question}". Empty: made from the tool's schema, where that has a text `query`, `question`, `q` or
+                `text`, and asks for nothing else.
+            is_default: Whether it is asked where a question selects no provider.
+            record_search_safe: Records that searching with it does no harm, for a tool that does not say so itself.
+                That it is read-only, it must say.
+            definition_sha256: Approves only the definition with this hash, as it was read. Empty: the last that was
+                discovered.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            McpToolNotFound: The MCP server has no tool of this name, or has it no more.
+            McpToolNotDeclared: it does not say that it is read-only, or neither it nor an administrator says that it is
+                search-safe.
+            McpToolChanged: it is not the definition that was read.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = mcp_servers_pb.ApproveMcpToolRequest(
+            server_id=server_id,
+            tool_name=tool_name,
+            arguments_json=arguments_json,
+            is_default=is_default,
+            record_search_safe=record_search_safe,
+            definition_sha256=definition_sha256,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: mcp_servers_pb.ApproveMcpToolResponse = await self._call("ApproveMcpTool", request, timeout_s=timeout_s)
+        return McpTool.from_proto(answer.tool)
+
+    async def unapprove_tool(
+        self, server_id: str, tool_name: str, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> McpTool:
+        """Takes the approval of a tool away, and all that was said with it.
+
+        It is asked by default again only if a new approval says so.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            McpToolNotFound: The MCP server has no tool of this name, or has it no more.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = mcp_servers_pb.UnapproveMcpToolRequest(
+            server_id=server_id, tool_name=tool_name, request_id=messages.new_request_id(request_id)
+        )
+        answer: mcp_servers_pb.UnapproveMcpToolResponse = await self._call(
+            "UnapproveMcpTool", request, timeout_s=timeout_s
+        )
+        return McpTool.from_proto(answer.tool)

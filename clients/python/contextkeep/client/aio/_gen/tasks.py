@@ -1,0 +1,85 @@
+"""The calls of tasks that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.values import Task, TaskState
+
+
+class Tasks(Noun):
+    """The calls of `client.tasks` that are one RPC each."""
+
+    async def list(
+        self,
+        context_id: Id,
+        *,
+        states: Iterable[TaskState] = (),
+        subject_user_id: str = "",
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> AsyncGenerator[Task, None]:
+        """Lists the tasks of a context, the newest first.
+
+        Args:
+            states: Any of these. Empty: all.
+            subject_user_id: The user for whom a key without a user calls.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            ContextNotFound: There is no context with this id that the caller may see.
+            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = contexts_pb.ListTasksRequest(
+            context_id=messages.to_id(context_id),
+            states=messages.choices_of("states", states, contexts_pb.TaskState),
+            subject_user_id=subject_user_id,
+            page_size=page_size,
+        )
+        while True:
+            page: contexts_pb.ListTasksResponse = await self._call("ListTasks", request, timeout_s=timeout_s)
+            for one in page.tasks:
+                yield Task.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def cancel(
+        self,
+        task_id: Id,
+        *,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """Ends a task as TASK_STATE_CANCELED.
+
+        Again is harmless. Whoever works on it reads so with `tasks.get`: nothing is sent to him.
+
+        Args:
+            subject_user_id: The user for whom a key without a user calls.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: There is no context with this id that the caller may see.
+            TaskNotFound: The context has no task with this id.
+            TaskEnded: it ended otherwise.
+            ContextClosed: The context takes no more messages.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = contexts_pb.CancelTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: contexts_pb.CancelTaskResponse = await self._call("CancelTask", request, timeout_s=timeout_s)
+        return Task.from_proto(answer.task)

@@ -1,0 +1,27 @@
+"""The calls of uploads that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.aio.client import Noun
+from contextkeep.context.v1 import working_memory_pb2 as working_memory_pb
+from contextkeep.values import Upload
+
+
+class Uploads(Noun):
+    """The calls of `client.uploads` that are one RPC each."""
+
+    async def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
+        """Tells how far an upload is; of one that was finished within the last day, its record.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            UploadNotFound: it never was, it was given up, or it was finished longer ago.
+        """
+        request = working_memory_pb.GetUploadRequest(upload_id=messages.to_id(upload_id))
+        answer: working_memory_pb.GetUploadResponse = await self._call("GetUpload", request, timeout_s=timeout_s)
+        return Upload.from_proto(answer.upload)

@@ -1,0 +1,172 @@
+# Generated from aio/_gen/definitions.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""The calls of definitions that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, Unpack
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client.sync.client import Noun
+from contextkeep.context.v1 import definitions_pb2 as definitions_pb
+from contextkeep.values import Definition, DefinitionState, TriedDefinition
+
+
+class Definitions(Noun):
+    """Definitions of compiled pages."""
+
+    def put(
+        self, name: str, rules: Mapping[str, Any], *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> Definition:
+        """Writes the next version of a definition, a draft: it changes no page before it is approved.
+
+        The rules of the newest version again write none, unless that is retired. The newest 50 versions are kept, and
+        the one that is approved.
+
+        The rules are compiled as those of a mapping are, within the same limits. Definitions are the tenant's: a key
+        that is bound writes none, and sees those without an app, and of its apps.
+
+        Args:
+            name: 1 to 128 characters.
+            rules: docs/knowledge.md explains them by example.
+            request_id: A UUID. The same one again changes nothing.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: the violation names the field; of an expression, the metadata have `rule`, `line` and
+                `column`.
+            LimitExceeded: `definitions`: 200 of a tenant.
+            PermissionDenied: the key is bound.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = definitions_pb.PutDefinitionRequest(
+            name=name, rules=messages.definition_rules(rules), request_id=messages.new_request_id(request_id)
+        )
+        answer: definitions_pb.PutDefinitionResponse = self._call("PutDefinition", request, timeout_s=timeout_s)
+        return Definition.from_proto(answer.definition)
+
+    def approve(
+        self, name: str, version: int, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> Definition:
+        """Approves a version of a definition: pages are compiled by it from the next compile on.
+
+        The version that was approved before is retired. Pages of that one stay, and say that they are out of date,
+        until they are compiled. Needs the scope `admin`, in the Entity Service too: from the first approval on, that
+        keeps what changes in the tenant's graphs (`changes.start`).
+
+        Args:
+            version: The version that was read. Required.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            DefinitionNotFound: There is no such definition that the caller may see, or not this version of it, or none
+                is approved.
+            InvalidArgument: A field is malformed; `violations` name it.
+            PermissionDenied: the scope; the key is bound.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+        """
+        request = definitions_pb.ApproveDefinitionRequest(
+            name=name, version=version, request_id=messages.new_request_id(request_id)
+        )
+        answer: definitions_pb.ApproveDefinitionResponse = self._call("ApproveDefinition", request, timeout_s=timeout_s)
+        return Definition.from_proto(answer.definition)
+
+    def retire(
+        self, name: str, version: int = 0, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> Definition:
+        """Ends a version of a definition.
+
+        If it was approved, no page of the definition is found any more. Needs the scope `admin`.
+
+        Args:
+            version: 0: the one that is approved.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            DefinitionNotFound: also: no version of it is approved, and none is named.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = definitions_pb.RetireDefinitionRequest(
+            name=name, version=version, request_id=messages.new_request_id(request_id)
+        )
+        answer: definitions_pb.RetireDefinitionResponse = self._call("RetireDefinition", request, timeout_s=timeout_s)
+        return Definition.from_proto(answer.definition)
+
+    def get(self, name: str, version: int = 0, *, timeout_s: float | None = None) -> Definition:
+        """Reads a version of a definition.
+
+        Args:
+            version: 0: the one that is approved, else the newest.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            DefinitionNotFound: There is no such definition that the caller may see, or not this version of it, or none
+                is approved.
+        """
+        request = definitions_pb.GetDefinitionRequest(name=name, version=version)
+        answer: definitions_pb.GetDefinitionResponse = self._call("GetDefinition", request, timeout_s=timeout_s)
+        return Definition.from_proto(answer.definition)
+
+    def list(
+        self, *, states: Iterable[DefinitionState] = (), page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[Definition, None, None]:
+        """Lists the versions of definitions.
+
+        Args:
+            states: Only those in one of these states. Empty: all.
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = definitions_pb.ListDefinitionsRequest(
+            states=messages.choices_of("states", states, definitions_pb.DefinitionState), page_size=page_size
+        )
+        while True:
+            page: definitions_pb.ListDefinitionsResponse = self._call("ListDefinitions", request, timeout_s=timeout_s)
+            for one in page.definitions:
+                yield Definition.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def test(
+        self,
+        rules: Mapping[str, Any],
+        node_id: Id | None = None,
+        *,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> TriedDefinition:
+        """Compiles the page of one node by rules that need not be stored, as the caller sees the graph, and answers it.
+
+        Nothing is kept.
+
+        Args:
+            rules: As of `definitions.put`.
+            timeout_s: Deadline; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: No node has this id, external id or name.
+            AnswerTooLarge: The answer does not fit one message: `use` in the metadata names the RPC that streams it.
+            Unavailable: A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again.
+            InvalidArgument: the violation names the field; of an expression, the metadata have `rule`, `line` and
+                `column`.
+            LimitExceeded: `definitions`: 200 of a tenant.
+            PermissionDenied: the key is bound.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = definitions_pb.TestDefinitionRequest(
+            rules=messages.definition_rules(rules), node_id=messages.to_id(node_id), **named
+        )
+        answer: definitions_pb.TestDefinitionResponse = self._call("TestDefinition", request, timeout_s=timeout_s)
+        return TriedDefinition.from_proto(answer)

@@ -1,0 +1,97 @@
+# Generated from aio/_gen/holds.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""The calls of holds that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Noun
+from contextkeep.context.v1 import erasures_pb2 as erasures_pb
+from contextkeep.values import Hold
+
+
+class Holds(Noun):
+    """Holds. All calls need the scope admin, of a key without bounds."""
+
+    def put(
+        self,
+        reason: str,
+        *,
+        subject: str = "",
+        context_id: Id | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Hold:
+        """Forbids to erase a subject, or a context and those below it.
+
+        Erase and `contexts.delete` are refused with `LegalHold`, what is past its `expires_at` stays, and an erasure
+        that is under way stops where it is. It forbids nothing else: `contexts.retract_messages`, records that are
+        purged, memories that are deleted. Holds of one thing add up: each is released by itself. 1,000 a tenant.
+
+        Args:
+            reason: For people: 1 to 1,000 characters.
+            subject: One of these two.
+            context_id: The context; or name a subject.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: There is no context with this id that the caller may see.
+            InvalidArgument: neither or both are named; no reason.
+            LimitExceeded: A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = erasures_pb.PutHoldRequest(
+            subject=subject,
+            context_id=messages.to_id(context_id),
+            reason=reason,
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: erasures_pb.PutHoldResponse = self._call("PutHold", request, timeout_s=timeout_s)
+        return Hold.from_proto(answer.hold)
+
+    def release(self, hold_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Releases a hold.
+
+        Who did so, and when, is in `operations.list_administrative_calls`.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            HoldNotFound: There is no hold with this id: it never was, or was released.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = erasures_pb.ReleaseHoldRequest(
+            hold_id=messages.to_id(hold_id), request_id=messages.new_request_id(request_id)
+        )
+        self._call("ReleaseHold", request, timeout_s=timeout_s)
+
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Hold, None, None]:
+        """Lists holds, the newest first.
+
+        Args:
+            page_size: Up to 1,000; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+        """
+        request = erasures_pb.ListHoldsRequest(page_size=page_size)
+        while True:
+            page: erasures_pb.ListHoldsResponse = self._call("ListHolds", request, timeout_s=timeout_s)
+            for one in page.holds:
+                yield Hold.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

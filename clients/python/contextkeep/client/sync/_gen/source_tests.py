@@ -1,0 +1,81 @@
+# Generated from aio/_gen/source_tests.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""The calls of source_tests that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Noun
+from contextkeep.context.v1 import context_query_pb2 as context_query_pb
+from contextkeep.values import ComparedTests, SourceTest
+
+
+class SourceTests(Noun):
+    """The calls of `client.source_tests` that are one RPC each."""
+
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[SourceTest, None, None]:
+        """Lists the tests that are kept, the newest first, without their answers.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = context_query_pb.ListSourceTestsRequest(page_size=page_size)
+        while True:
+            page: context_query_pb.ListSourceTestsResponse = self._call("ListSourceTests", request, timeout_s=timeout_s)
+            for one in page.tests:
+                yield SourceTest.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def get(self, test_id: Id, *, timeout_s: float | None = None) -> SourceTest:
+        """Reads a test with its answer.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            SourceTestNotFound: There is no test of sources with this id, or not any more.
+        """
+        request = context_query_pb.GetSourceTestRequest(test_id=messages.to_id(test_id))
+        answer: context_query_pb.GetSourceTestResponse = self._call("GetSourceTest", request, timeout_s=timeout_s)
+        return SourceTest.from_proto(answer.test)
+
+    def compare(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
+        """Says what two tests differ in: hits by their ranks, and how each provider fared.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            SourceTestNotFound: There is no test of sources with this id, or not any more.
+        """
+        request = context_query_pb.CompareSourceTestsRequest(
+            test_id=messages.to_id(test_id), other_test_id=messages.to_id(other_test_id)
+        )
+        answer: context_query_pb.CompareSourceTestsResponse = self._call(
+            "CompareSourceTests", request, timeout_s=timeout_s
+        )
+        return ComparedTests.from_proto(answer)
+
+    def delete(self, test_id: Id, *, timeout_s: float | None = None) -> None:
+        """Removes a test.
+
+        Args:
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            SourceTestNotFound: There is no test of sources with this id, or not any more.
+        """
+        request = context_query_pb.DeleteSourceTestRequest(test_id=messages.to_id(test_id))
+        self._call("DeleteSourceTest", request, timeout_s=timeout_s)

@@ -1,0 +1,109 @@
+# Generated from aio/_gen/specialists.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""The calls of specialists that are one RPC each, made by `make proto`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Noun
+from contextkeep.context.v1 import specialists_pb2 as specialists_pb
+from contextkeep.values import Specialist
+
+
+class Specialists(Noun):
+    """Specialists. All calls need the scope admin; a bound key cannot write."""
+
+    def put(
+        self,
+        specialist_id: str,
+        *,
+        display_name: str = "",
+        instructions: str = "",
+        node_ids: Iterable[Id] = (),
+        steps_max: int = 0,
+        is_default: bool = False,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Specialist:
+        """Writes a specialist as it is given, whether there was one or not.
+
+        A tenant has up to 50. Needs the scope `admin`, as all calls about them, and a key without bounds, as all that
+        write.
+
+        A specialist is a provider of context query, `sub-agent-` and its id. It makes several queries of a question,
+        or, where the service has a model, lets that search its folder and read in it, step by step; either way it
+        answers passages that it read, in their own words, and sees no more than the caller who asks. A model that fails
+        is no error: the queries answer then, and the status says so.
+
+        Args:
+            specialist_id: The caller's own: 1 to 50 small letters, digits and hyphens, a letter first.
+            display_name: Up to 200 characters. Empty: the id.
+            instructions: What a model is told of the field: what is in the folder, what is called how, what matters. Up
+                to 8,000 characters. It tells how to look, and never what may be read.
+            node_ids: The folder: nodes of the graph, up to 20; what is searched are the records of these and of all
+                nodes below them that the asking caller sees, but for the user's own, which are not the team's. They
+                need not be there yet. Empty: the specialist is not wired, which is listed, and says so in its status.
+            steps_max: How many searches and readings a question may cost, 1 to 10. 0: 4.
+            is_default: Whether it is asked where a question selects no provider.
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: A field is malformed; `violations` name it.
+            LimitExceeded: `specialists`; `specialist.node_ids`.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = specialists_pb.PutSpecialistRequest(
+            specialist=specialists_pb.SpecialistInput(
+                specialist_id=specialist_id,
+                display_name=display_name,
+                instructions=instructions,
+                node_ids=messages.ids("specialist.node_ids", node_ids),
+                steps_max=steps_max,
+                is_default=is_default,
+            ),
+            request_id=messages.new_request_id(request_id),
+        )
+        answer: specialists_pb.PutSpecialistResponse = self._call("PutSpecialist", request, timeout_s=timeout_s)
+        return Specialist.from_proto(answer.specialist)
+
+    def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Specialist, None, None]:
+        """Lists the specialists, by id.
+
+        Args:
+            page_size: Items of one page. 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidPageToken: The page token is malformed, or belongs to another query.
+        """
+        request = specialists_pb.ListSpecialistsRequest(page_size=page_size)
+        while True:
+            page: specialists_pb.ListSpecialistsResponse = self._call("ListSpecialists", request, timeout_s=timeout_s)
+            for one in page.specialists:
+                yield Specialist.from_proto(one)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def delete(self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
+        """Removes a specialist; what is in its folder stays.
+
+        Args:
+            request_id: A UUID. The same one again answers as the first time and changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            SpecialistNotFound: There is no specialist with this id.
+            PermissionDenied: The key lacks the scope (`scope` in the metadata), is bound to something else, or is
+                another user's.
+            RequestIdReused: The request id was used before, with other content or for another RPC.
+        """
+        request = specialists_pb.DeleteSpecialistRequest(
+            specialist_id=specialist_id, request_id=messages.new_request_id(request_id)
+        )
+        self._call("DeleteSpecialist", request, timeout_s=timeout_s)
