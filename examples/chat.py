@@ -2,8 +2,8 @@
 
 from contextkeep import ContextClient, EntityClient
 
-with EntityClient() as graph, ContextClient() as context:
-    graph.graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
-    graph.graph.append_message(role="assistant", content="Here it is.", external_id="thread-42")
-    for message in context.history.stream(external_id="thread-42", max_messages=2):
+with EntityClient() as entities, ContextClient() as client:
+    entities.graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
+    entities.graph.append_message(role="assistant", content="Here it is.", external_id="thread-42")
+    for message in client.history.stream(external_id="thread-42", max_messages=2):
         print(f"{message.role}: {message.content}")

@@ -2,7 +2,7 @@
 
 from contextkeep import ContextClient
 
-with ContextClient() as context:
-    file = context.blobs.upload(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
-    context.blobs.download(file.working_memory_id, "copy-of-plan.md")
+with ContextClient() as client:
+    file = client.blobs.upload(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
+    client.blobs.download(file.working_memory_id, "copy-of-plan.md")
     print(f"{file.name}: {file.size_bytes} bytes of {file.content_type}")

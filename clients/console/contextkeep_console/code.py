@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-_CLIENTS = {"context": "ContextClient", "graph": "EntityClient"}
+_CLIENTS = {"context": ("ContextClient", "client"), "graph": ("EntityClient", "entities")}  # class and variable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,12 @@ def shell(*words: Any, **options: Any) -> str:
 def _call(client: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
     said = [repr(arg) for arg in args]
     said += [f"{name}={value!r}" for name, value in named.items() if value not in (None, "", (), False, 0)]
-    return f"{client}.{method}({', '.join(said)})"
+    return f"{_CLIENTS[client][1]}.{method}({', '.join(said)})"
 
 
 def _program(client: str, body: str) -> str:
-    name = _CLIENTS[client]
-    return f"from contextkeep import {name}\n\nwith {name}() as {client}:\n    {body}"
+    name, variable = _CLIENTS[client]
+    return f"from contextkeep import {name}\n\nwith {name}() as {variable}:\n    {body}"
 
 
 def json_text(value: Any) -> str:
