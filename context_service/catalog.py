@@ -166,7 +166,7 @@ class Catalog(Generic[T]):
 
     async def put_in(self, transaction: Transaction, name: str, values: Mapping[str, object], *, by: str) -> T:
         """Write a thing in a transaction of `write`; see `put`."""
-        tenant = {"tenant_id": transaction.tenant_id, **self._table.kind}
+        tenant = {**self._table.kind}
         (row,) = await transaction.query(self._table.put, {**tenant, self._table.key: name, "updated_by": by, **values})
         if row.version == 1:
             # After its own row is written: the transaction that counts last sees the rows of all others.
@@ -240,7 +240,7 @@ class Catalog(Generic[T]):
 
     async def delete_in(self, transaction: Transaction, name: str) -> None:
         """Remove a thing in a transaction of `write`; see `delete`."""
-        named = {"tenant_id": transaction.tenant_id, **self._table.kind, "name": name}
+        named = {**self._table.kind, "name": name}
         if not await transaction.query(self._table.delete, named):
             raise self._not_found(name)
 

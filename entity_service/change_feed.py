@@ -233,15 +233,14 @@ class ChangeFeed:
         """
         tenant = self._database.of(principal)
         give_up_at = time.monotonic() + _SETTLE_S
-        parameters = {"tenant_id": tenant.tenant_id}
         while True:
             row = await self._feed(tenant)
             if row and row.is_settled:
                 return encode_place(tenant.tenant_id, row, row.below, 0)
             if not row:
-                await tenant.query(_START, parameters)
+                await tenant.query(_START)
             if not (row and row.is_started):
-                await tenant.query(_STARTED, parameters)
+                await tenant.query(_STARTED)
             elif time.monotonic() > give_up_at:
                 raise await _held_up(tenant)
             else:
@@ -264,11 +263,11 @@ class ChangeFeed:
                 raise await _starting(tenant)
             return ChangePage([], encode_place(tenant.tenant_id, row, row.below, 0), has_more=False)
         _parts(tenant.tenant_id, query.place)  # a malformed one is refused whether there is a feed or not
-        feeds = await tenant.query(_PLACE_KEY, {"tenant_id": tenant.tenant_id})
+        feeds = await tenant.query(_PLACE_KEY)
         if not feeds:
             raise _not_started()
         place = decode_place(tenant.tenant_id, feeds[0].place_key, query.place)
-        parameters = {"tenant_id": tenant.tenant_id, "rows": query.page_size + 1, **place}
+        parameters = {"rows": query.page_size + 1, **place}
         rows = await tenant.query(_PAGE, parameters)
         if not rows:
             raise _not_started()
@@ -287,11 +286,10 @@ class ChangeFeed:
 
     async def _feed(self, tenant: Tenant) -> Row | None:
         """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
-        parameters = {"tenant_id": tenant.tenant_id}
-        rows = await tenant.query(_FEED, parameters)
+        rows = await tenant.query(_FEED)
         if rows and rows[0].is_foreign:
             await restart(self._database.tenant(tenant.tenant_id))
-            rows = await tenant.query(_FEED, parameters)
+            rows = await tenant.query(_FEED)
         return rows[0] if rows else None
 
 
@@ -301,7 +299,7 @@ async def restart(tenant: Tenant) -> None:
     Changes that came with it are removed: their order means nothing here. Others write to the list meanwhile. Those of
     their changes that are removed as well were committed, so whoever reads everything after a new place finds them.
     """
-    parameters = {"tenant_id": tenant.tenant_id, "rows": SWEPT_ROWS}
+    parameters = {"rows": SWEPT_ROWS}
     count = SWEPT_ROWS
     while count == SWEPT_ROWS:
         (row,) = await tenant.query(_FORGET, parameters)
@@ -332,7 +330,7 @@ class ChangeSweep:
 
     async def _sweep(self, tenant: Tenant) -> tuple[int, bool]:
         await restart(tenant)
-        (row,) = await tenant.query(_SWEEP, {"tenant_id": tenant.tenant_id, **self._limits})
+        (row,) = await tenant.query(_SWEEP, {**self._limits})
         return row.count, row.count == SWEPT_ROWS
 
     async def keep_sweeping(self) -> None:

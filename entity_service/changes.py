@@ -199,13 +199,13 @@ async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
 
 
 async def _locked(transaction: Transaction, node_id: str, statement: str = _LOCK) -> Node:
-    rows = await transaction.query(statement, {"tenant_id": transaction.tenant_id, "id": node_id}, named=False)
+    rows = await transaction.query(statement, {"id": node_id}, named=False)
     if not rows:
         raise node_not_found(node_id)
     return Node._make(rows[0])
 
 
 async def _changed(transaction: Transaction, statement: str, node: Node, **values: object) -> Node:
-    parameters = {"tenant_id": transaction.tenant_id, "id": node.id, **values}
+    parameters = {"id": node.id, **values}
     (row,) = await transaction.query(statement, parameters, named=False)
     return Node._make(row)

@@ -154,4 +154,4 @@ async def _page(
     after = "" if key is None else key[0]
     if not isinstance(after, str) or "\0" in after:
         raise InvalidPageToken("page_token is malformed", field="page_token")
-    return await tenant.query(statement, {"tenant_id": tenant.tenant_id, "after": after, **parameters}, named=False)
+    return await tenant.query(statement, {"after": after, **parameters}, named=False)

@@ -58,7 +58,7 @@ class EdgeStore:
             EdgeNotFound: the tenant has none of this id.
         """
         tenant = self._database.of(principal)
-        rows = await tenant.query(_EDGE, {"tenant_id": tenant.tenant_id, "id": edge_id}, named=False)
+        rows = await tenant.query(_EDGE, {"id": edge_id}, named=False)
         if not rows:
             raise edge_not_found(edge_id)
         return Edge._make(rows[0])
@@ -70,7 +70,7 @@ class EdgeStore:
             AnswerTooLarge: their documents do not fit one answer.
         """
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "ids": id_array(edge_ids), "bytes_max": ANSWER_BYTES_MAX}
+        parameters = {"ids": id_array(edge_ids), "bytes_max": ANSWER_BYTES_MAX}
         rows = await tenant.query(_EDGES, parameters, named=False)
         if rows and rows[0][-1] > len(rows):
             raise too_large("BatchGetEdges")
@@ -87,7 +87,7 @@ class EdgeStore:
         """
 
         async def work(transaction: Transaction) -> Edge:
-            parameters = {"tenant_id": transaction.tenant_id, "id": change.id}
+            parameters = {"id": change.id}
             rows = await transaction.query(_LOCK, parameters, named=False)
             if not rows:
                 raise edge_not_found(change.id)

@@ -239,7 +239,6 @@ class EmbeddingStore:
         rows = await tenant.query(
             _UPSERT,
             {
-                "tenant_id": tenant.tenant_id,
                 "node_id": new.node_id,
                 "name": new.name,
                 "dimension": len(new.vector),
@@ -264,7 +263,7 @@ class EmbeddingStore:
             NodeNotFound, EmbeddingNotFound: there is no such node, or it has none of the name.
         """
         tenant = self._database.of(principal)
-        (row,) = await tenant.query(_DELETE, {"tenant_id": tenant.tenant_id, "node_id": node_id, "name": name})
+        (row,) = await tenant.query(_DELETE, {"node_id": node_id, "name": name})
         if not row.there:
             raise node_not_found(node_id)
         if not row.gone:
@@ -282,7 +281,6 @@ class EmbeddingStore:
         rows = await tenant.query(
             _LIST,
             {
-                "tenant_id": tenant.tenant_id,
                 "node_id": query.node_id,
                 "vectors": int(query.with_vectors),
                 "first": after_name is None,
@@ -319,7 +317,6 @@ class EmbeddingStore:
         """
         tenant = self._database.of(principal)
         parameters = {
-            "tenant_id": tenant.tenant_id,
             "graph_name": query.graph_name,
             "context_id": None,
             "name": query.name,
@@ -362,7 +359,7 @@ class EmbeddingStore:
         return [SimilarNode(row[2], Node._make(row[3:])) for row in rows]
 
     async def _vector(self, tenant: Tenant, node_id: str, name: str) -> Row:
-        rows = await tenant.query(_VECTOR, {"tenant_id": tenant.tenant_id, "node_id": node_id, "name": name})
+        rows = await tenant.query(_VECTOR, {"node_id": node_id, "name": name})
         if not rows:
             raise node_not_found(node_id)
         if rows[0].vector is None:
@@ -375,7 +372,7 @@ class EmbeddingStore:
         Raises:
             InvalidArgument: they have another dimension.
         """
-        parameters = {"tenant_id": tenant.tenant_id, "graph_name": query.graph_name, "name": query.name}
+        parameters = {"graph_name": query.graph_name, "name": query.name}
         for row in await tenant.query(_DIMENSION, parameters):
             if row.dimension != len(query.vector):
                 raise _wrong_dimension(len(query.vector), row.dimension, name=query.name, graph_name=query.graph_name)

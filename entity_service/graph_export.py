@@ -244,7 +244,7 @@ class GraphExport:
         A number is drawn before its row is committed, so writes that were under way are waited for; they take
         milliseconds. Of one that takes longer than seconds, rows may be missed.
         """
-        (row,) = await tenant.query(_BEGIN, {"tenant_id": tenant.tenant_id, "graph_name": graph_name})
+        (row,) = await tenant.query(_BEGIN, {"graph_name": graph_name})
         give_up_at = time.monotonic() + _SETTLE_S
         while time.monotonic() < give_up_at:
             (answer,) = await tenant.query(_SETTLED, {"transaction_id": row.transaction_id})

@@ -178,11 +178,11 @@ class GraphImport:
             await _check_nodes(transaction, graph_name, batch, written)
             new_ids = {row.id for row in written.nodes if not row.existed}
             if archived := batch.archived_ids & new_ids:
-                await transaction.query(_ARCHIVE, {"tenant_id": transaction.tenant_id, "ids": id_array(archived)})
+                await transaction.query(_ARCHIVE, {"ids": id_array(archived)})
             await _check_there(transaction, batch)
             if batch.sides:
                 rows = _side_rows(batch.sides)
-                await transaction.query(_WRITE_SIDES, {"tenant_id": transaction.tenant_id, "rows": rows})
+                await transaction.query(_WRITE_SIDES, {"rows": rows})
             counts[:] = [
                 await _write_embeddings(transaction, graph_name, batch.embeddings),
                 await _write_envelopes(transaction, principal, batch.envelopes),
@@ -213,7 +213,7 @@ async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportB
         existed[row.id] = path
     if not existed:
         return
-    parameters = {"tenant_id": transaction.tenant_id, "ids": id_array(existed), "graph_name": graph_name}
+    parameters = {"ids": id_array(existed), "graph_name": graph_name}
     for (node_id,) in await transaction.query(_ELSEWHERE, parameters, named=False):
         raise NodeExists("a node of another graph has this id", field=f"{existed[node_id]}.id", node_id=node_id)
 
@@ -230,7 +230,7 @@ async def _check_there(transaction: Transaction, batch: ImportBatch) -> None:
     missing = wanted.keys() - {node.id for node in batch.write.nodes}
     if not missing:
         return
-    parameters = {"tenant_id": transaction.tenant_id, "ids": id_array(missing)}
+    parameters = {"ids": id_array(missing)}
     there = {row[0] for row in await transaction.query(_THERE, parameters, named=False)}
     for node_id in wanted:
         if node_id in missing and node_id not in there:
@@ -256,7 +256,7 @@ async def _write_embeddings(
     if not embeddings:
         return 0
     names = sorted({embedding.name for _, embedding in embeddings})
-    parameters = {"tenant_id": transaction.tenant_id, "graph_name": graph_name, "names": names}
+    parameters = {"graph_name": graph_name, "names": names}
     dimensions: dict[str, int] = dict(await transaction.query(_DIMENSIONS, parameters, named=False))
     rows = []
     for path, embedding in embeddings:
@@ -279,9 +279,7 @@ async def _write_embeddings(
                 "vector": orjson.dumps(list(embedding.vector)).decode(),
             }
         )
-    written = await transaction.query(
-        _WRITE_EMBEDDINGS, {"tenant_id": transaction.tenant_id, "rows": orjson.dumps(rows).decode()}, named=False
-    )
+    written = await transaction.query(_WRITE_EMBEDDINGS, {"rows": orjson.dumps(rows).decode()}, named=False)
     return len(written)
 
 
@@ -306,9 +304,5 @@ async def _write_envelopes(
         if envelope.error_json is not None:
             row["error"] = [orjson.Fragment(envelope.error_json)]
         rows.append(row)
-    parameters = {
-        "tenant_id": transaction.tenant_id,
-        "created_by": principal.subject,
-        "rows": orjson.dumps(rows).decode(),
-    }
+    parameters = {"created_by": principal.subject, "rows": orjson.dumps(rows).decode()}
     return len(await transaction.query(_WRITE_ENVELOPES, parameters, named=False))

@@ -72,12 +72,7 @@ class NodeIOStore:
         tenant = self._database.of(principal)
         rows = await tenant.query(
             _SET,
-            {
-                "tenant_id": tenant.tenant_id,
-                "id": change.node_id,
-                "input": change.input_json,
-                "output": change.output_json,
-            },
+            {"id": change.node_id, "input": change.input_json, "output": change.output_json},
             named=False,
         )
         if not rows:
@@ -92,7 +87,7 @@ class NodeIOStore:
             NodeNotFound: the tenant has no such node.
         """
         tenant = self._database.of(principal)
-        rows = await tenant.query(_GET, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
+        rows = await tenant.query(_GET, {"id": node_id}, named=False)
         if not rows:
             raise node_not_found(node_id)
         return NodeIO._make(rows[0])
@@ -100,4 +95,4 @@ class NodeIOStore:
 
 async def clear_output(transaction: Transaction, node_id: str) -> bool:
     """Forget what came out of a node; return whether there was anything."""
-    return bool(await transaction.query(_CLEAR_OUTPUT, {"tenant_id": transaction.tenant_id, "id": node_id}))
+    return bool(await transaction.query(_CLEAR_OUTPUT, {"id": node_id}))

@@ -172,7 +172,7 @@ class OwnedNodes:
         """
         _check(subject, principal)
         door = self._database.of(principal)
-        (row,) = await door.query(_COUNT, {"tenant_id": door.tenant_id, "subject": subject})
+        (row,) = await door.query(_COUNT, {"subject": subject})
         return Owned(**row._asdict())
 
     async def erase(self, erasure_id: UUID, subject: str, *, principal: Principal) -> Owned:

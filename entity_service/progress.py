@@ -202,7 +202,6 @@ class Timelines:
         """
         tenant = self._database.of(principal)
         parameters = {
-            "tenant_id": tenant.tenant_id,
             "node_id": envelope.node_id,
             "type": envelope.type,
             "status": envelope.status,
@@ -242,7 +241,6 @@ class Timelines:
         rows = await tenant.query(
             _LIST_DESCENDING if query.descending else _LIST,
             {
-                "tenant_id": tenant.tenant_id,
                 "node_id": query.node_id,
                 "own_only": query.own_only,
                 "types": list(query.types),
@@ -286,7 +284,7 @@ class Timelines:
             NodeNotFound: there is no such node.
         """
         tenant = self._database.of(principal)
-        (row,) = await tenant.query(_CLEAR, {"tenant_id": tenant.tenant_id, "node_id": node_id})
+        (row,) = await tenant.query(_CLEAR, {"node_id": node_id})
         if not row.there:
             raise node_not_found(node_id)
         count: int = row.count
@@ -308,7 +306,6 @@ async def append_status(
     await transaction.query(
         _APPEND_STATUS,
         {
-            "tenant_id": transaction.tenant_id,
             "node_id": node.id,
             "context_id": node.context_id,
             "status": envelope_status(status),
@@ -321,7 +318,7 @@ async def append_status(
 
 async def clear_timeline(transaction: Transaction, node_id: str) -> int:
     """Remove the envelopes of a node; return how many there were."""
-    (row,) = await transaction.query(_CLEAR, {"tenant_id": transaction.tenant_id, "node_id": node_id})
+    (row,) = await transaction.query(_CLEAR, {"node_id": node_id})
     count: int = row.count
     return count
 

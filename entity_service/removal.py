@@ -77,7 +77,7 @@ class Removal:
         async def work(transaction: Transaction) -> Edge:
             there = await _locked_edge(transaction, edge)
             check_edge_version(there, expected_version)
-            await transaction.query(_DELETE_EDGE, {"tenant_id": transaction.tenant_id, "id": there.id})
+            await transaction.query(_DELETE_EDGE, {"id": there.id})
             return there
 
         return await self._database.of(principal).transaction(work)
@@ -93,7 +93,7 @@ class Removal:
         async def work(transaction: Transaction) -> int:
             node = await lock_node_for_removal(transaction, node_id)
             check_version(node, expected_version)
-            parameters = {"tenant_id": transaction.tenant_id, "id": node_id}
+            parameters = {"id": node_id}
             (edges,) = await transaction.query(_DELETE_EDGES_OF_NODE, parameters)
             await transaction.query(_DELETE_EMBEDDINGS_OF_NODE, parameters)
             await transaction.query(_DELETE_NODE, parameters)
@@ -105,16 +105,11 @@ class Removal:
 
 async def _locked_edge(transaction: Transaction, edge: str | EdgeEnds) -> Edge:
     if isinstance(edge, str):
-        rows = await transaction.query(_LOCK_EDGE, {"tenant_id": transaction.tenant_id, "id": edge}, named=False)
+        rows = await transaction.query(_LOCK_EDGE, {"id": edge}, named=False)
         if not rows:
             raise edge_not_found(edge)
         return Edge._make(rows[0])
-    parameters = {
-        "tenant_id": transaction.tenant_id,
-        "from_node_id": edge.from_node_id,
-        "to_node_id": edge.to_node_id,
-        "edge_type": edge.edge_type,
-    }
+    parameters = {"from_node_id": edge.from_node_id, "to_node_id": edge.to_node_id, "edge_type": edge.edge_type}
     rows = await transaction.query(_LOCK_EDGE_BY_ENDS, parameters, named=False)
     if not rows:
         raise EdgeNotFound("no edge of this type is between the two nodes", edge_type=edge.edge_type)

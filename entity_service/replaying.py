@@ -80,7 +80,7 @@ async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> Non
     left, whom = await looked_up(tenant, lines, done, known=_KNOWN, subjects=subjects)
     for one in left:
         subject = whom.get(one.erasure_id)
-        await tenant.query(_BEGIN, {"tenant_id": tenant.tenant_id, "erasure_id": one.erasure_id, "subject": subject})
+        await tenant.query(_BEGIN, {"erasure_id": one.erasure_id, "subject": subject})
         if subject is None:
             done.nobody += 1
         else:

@@ -178,7 +178,6 @@ class Search:
         }
         parameters = {
             **bindings.values,
-            "tenant_id": tenant.tenant_id,
             "rows": search.page_size + 1,  # one more than wanted says whether there are more
             "bytes_max": PAGE_BYTES_MAX,
         }
@@ -204,7 +203,7 @@ class Search:
         tenant = self._database.of(principal)
         bindings = Bindings()
         statement = _COUNT.format(filter=await self._filter(principal, wanted, bindings))
-        parameters = {**bindings.values, "tenant_id": tenant.tenant_id}
+        parameters = {**bindings.values}
         with _refusing_json_path():
             (row,) = await tenant.query(statement, parameters, named=False, ad_hoc=True)
         count: int = row[0]

@@ -163,7 +163,7 @@ class GraphStore:
             NodeNotFound: the tenant has none of this id.
         """
         tenant = self._database.of(principal)
-        rows = await tenant.query(NODE, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
+        rows = await tenant.query(NODE, {"id": node_id}, named=False)
         if not rows:
             raise node_not_found(node_id)
         return Node._make(rows[0])
@@ -175,7 +175,7 @@ class GraphStore:
             AnswerTooLarge: their documents do not fit one answer.
         """
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "ids": id_array(node_ids), "bytes_max": ANSWER_BYTES_MAX}
+        parameters = {"ids": id_array(node_ids), "bytes_max": ANSWER_BYTES_MAX}
         rows = await tenant.query(_NODES, parameters, named=False)
         if rows and rows[0][-1] > len(rows):
             raise too_large("BatchGetNodes")
@@ -188,7 +188,7 @@ class GraphStore:
             NodeNotFound: the graph has none.
         """
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "graph_name": graph_name, "external_id": external_id}
+        parameters = {"graph_name": graph_name, "external_id": external_id}
         rows = await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False)
         if not rows:
             raise NodeNotFound(
@@ -203,7 +203,7 @@ class GraphStore:
             NodeNotFound: the graph has none.
         """
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "graph_name": graph_name, "name": name}
+        parameters = {"graph_name": graph_name, "name": name}
         rows = await tenant.query(_NEWEST_OF_NAME, parameters, named=False)
         if not rows:
             raise NodeNotFound("no node of the graph has this name", name=name, graph_name=graph_name)
@@ -221,7 +221,6 @@ class GraphStore:
         rows = await tenant.query(
             _EDGES_DESCENDING if query.descending else _EDGES,
             {
-                "tenant_id": tenant.tenant_id,
                 "node_id": query.node_id,
                 "outward": query.direction is not Direction.IN,
                 "inward": query.direction is not Direction.OUT,

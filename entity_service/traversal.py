@@ -325,7 +325,6 @@ class Traversal:
         return await tenant.query(
             walk_queries.documents(columns=walk.columns, with_io=walk.include_io),
             {
-                "tenant_id": tenant.tenant_id,
                 "ids": id_array([hit.id for hit in hits]),
                 "depths": [hit.depth for hit in hits],
                 "edge_ids": id_array([hit.edge_id for hit in hits]),

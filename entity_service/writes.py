@@ -345,7 +345,7 @@ class GraphWrites:
             there = (await _standing(transaction, write)).external_ids.get((node.graph_name, node.external_id or ""))
             if there is None:
                 raise _hidden(transaction) or Aborted("the node was deleted meanwhile; try again")
-            rows = await transaction.query(NODE, {"tenant_id": tenant.tenant_id, "id": there.id}, named=False)
+            rows = await transaction.query(NODE, {"id": there.id}, named=False)
             if not rows:
                 raise NodeNotFound("the node was deleted meanwhile", node_id=there.id)
             return Node._make(rows[0])
@@ -353,7 +353,7 @@ class GraphWrites:
         return await tenant.transaction(self._requests.once(request, work)), True
 
     async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
-        parameters = {"tenant_id": tenant.tenant_id, "graph_name": node.graph_name, "external_id": node.external_id}
+        parameters = {"graph_name": node.graph_name, "external_id": node.external_id}
         return bool(await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False))
 
     async def create_edge(self, principal: Principal, write: GraphWrite, request: Request | None) -> Edge:
@@ -368,9 +368,7 @@ class GraphWrites:
         """Return the edge of a write of one, as it was written, whatever it is by now."""
         (edge,), (row,) = write.edges, written.edges
         tenant = self._database.of(principal)
-        stored = await tenant.query(
-            _EDGE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": edge.data_json}, named=False
-        )
+        stored = await tenant.query(_EDGE_AS_WRITTEN, {"id": row.id, "data": edge.data_json}, named=False)
         data_json, context_id = stored[0] if stored else (edge.data_json, None)
         return copied(
             Edge, edge, id=row.id, data_json=data_json, created_at=row.created_at, version=1, context_id=context_id
@@ -379,9 +377,7 @@ class GraphWrites:
     async def _node_as_written(self, principal: Principal, node: NewNode, row: WrittenRow) -> Node:
         """Return the node as the call that wrote it saw it, which a repeat of the call must see too."""
         tenant = self._database.of(principal)
-        stored = await tenant.query(
-            _NODE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": node.data_json}, named=False
-        )
+        stored = await tenant.query(_NODE_AS_WRITTEN, {"id": row.id, "data": node.data_json}, named=False)
         data_json, created_by, owner_user_id, agent_id, context_id = (
             stored[0]
             if stored  # else it was deleted since
@@ -495,7 +491,6 @@ async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:
         for row in await transaction.query(
             _STANDING_NODES,
             {
-                "tenant_id": transaction.tenant_id,
                 "ids": id_array(ends.union(node.id for node in write.nodes)),
                 "graph_names": [node.graph_name for node in with_external_id],
                 "external_ids": [node.external_id for node in with_external_id],
@@ -508,7 +503,6 @@ async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:
         for row in await transaction.query(
             _STANDING_EDGES,
             {
-                "tenant_id": transaction.tenant_id,
                 "ids": id_array([edge.id for edge in write.edges]),
                 "from_ids": id_array([edge.from_node_id for edge in write.edges]),
                 "to_ids": id_array([edge.to_node_id for edge in write.edges]),

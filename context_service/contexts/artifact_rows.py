@@ -177,7 +177,6 @@ class ArtifactRows:
         """
         said = new.said
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "context_id": context_id,
             "task_id": task_id,
             "added": 0 if said.append else 1,
@@ -224,20 +223,14 @@ class ArtifactRows:
     ) -> list[Artifact] | None:
         """Return a version of an artifact, 0 the newest, or an empty list if there is none; None: there is no task."""
         door = self._log.of(principal, context_id)
-        parameters = {
-            "tenant_id": door.tenant_id,
-            "context_id": context_id,
-            "task_id": task_id,
-            "artifact_id": artifact_id,
-            "version": version,
-        }
+        parameters = {"context_id": context_id, "task_id": task_id, "artifact_id": artifact_id, "version": version}
         rows = await door.query(_READ_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
         """Return the version whose passages have a place, or an empty list if none has; None: there is no context."""
         door = self._log.of(principal, context_id)
-        parameters = {"tenant_id": door.tenant_id, "context_id": context_id, "place": place}
+        parameters = {"context_id": context_id, "place": place}
         rows = await door.query(_READ_AT_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 

@@ -41,7 +41,6 @@ async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID])
         node_ids: A few.
     """
     parameters = {
-        "tenant_id": door.tenant_id,
         "context_id": context_id,
         "node_ids": list(node_ids),
         "prefixes": TextArray(map(id_prefix, node_ids)),

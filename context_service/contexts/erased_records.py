@@ -89,7 +89,7 @@ async def remove_records(
     Returns:
         None if all are removed, else what the next call goes on after.
     """
-    named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+    named = {"context_id": context_id}
     while found := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
         ids = [row.id for row in found]
         began = time.monotonic()
@@ -102,7 +102,7 @@ async def remove_records(
 
 
 async def _remove(context_id: UUID, ids: Sequence[UUID], purge: Purge, transaction: Transaction) -> None:
-    named = {"tenant_id": transaction.tenant_id, "context_id": context_id}
+    named = {"context_id": context_id}
     locked = [row.id for row in await transaction.query(_LOCK, {**named, "ids": list(ids)})]
     if not locked:
         return

@@ -472,7 +472,6 @@ class Erasing:
         if request:
             await self._requests.answered(door, request)
         parameters = {
-            "tenant_id": door.tenant_id,
             "context_id": context_id,
             "erasure_id": new_id(),
             "requested_by": principal.subject,
@@ -582,9 +581,9 @@ class Eraser:
         after, finished, are_marked = self._after.pop(tenant.tenant_id, None), 0, False
         if after is None:
             after = UUID(int=0)
-            expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
+            expired = {"count": _DUE_MAX, "requested_by": ""}
             are_marked = bool(await tenant.query(_MARK_EXPIRED, expired))
-        due = await tenant.query(_UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX})
+        due = await tenant.query(_UNFINISHED, {"after": after, "count": _DUE_MAX})
         for row in due:
             self._after[tenant.tenant_id] = after
             try:
@@ -606,9 +605,7 @@ class Eraser:
             on_finished: Is called after each.
         """
         finished, after = 0, UUID(int=0)
-        while due := await tenant.query(
-            _UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX}
-        ):
+        while due := await tenant.query(_UNFINISHED, {"after": after, "count": _DUE_MAX}):
             for row in due:
                 for _ in range(await self._erase(tenant, row.context_id)):
                     finished += 1
@@ -638,7 +635,7 @@ class Eraser:
         Raises:
             _StepOver: it is later than `until`, and something is left.
         """
-        named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+        named = {"context_id": context_id}
         while await tenant.query(_MARK_BELOW, {**named, "requested_by": ""}):
             pass
         found = await tenant.query(_FIND_BELOW, named)
@@ -649,7 +646,7 @@ class Eraser:
 
     async def _erase_alone(self, tenant: Tenant, context_id: UUID, until: float | None) -> bool:
         """Remove what is left of a context; False: another replica is at it, or has finished it."""
-        named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+        named = {"context_id": context_id}
         if ended := await end_context_keys_elsewhere(tenant, context_id):
             await tenant.query(_COUNT_KEYS, {**named, "ended": ended})
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id), until=until)
@@ -681,7 +678,7 @@ class Eraser:
 
 async def owned(tenant: Tenant, user_id: str) -> dict[str, int]:
     """Return how many rows of each table are a user's."""
-    named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
+    named = {"user_id": user_id}
     return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
 
 
@@ -695,7 +692,7 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
         requested_by: Stands on the receipts.
         pause: Is awaited between bounded steps.
     """
-    named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
+    named = {"user_id": user_id}
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
         await pause()
     while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
@@ -707,7 +704,7 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
 
 async def unlist(tenant: Tenant, user_id: str) -> int:
     """Take a user from the lists of who may name an agent, and return how many agents listed him."""
-    (row,) = await tenant.query(_UNLIST, {"tenant_id": tenant.tenant_id, "user_id": user_id})
+    (row,) = await tenant.query(_UNLIST, {"user_id": user_id})
     unlisted: int = row.unlisted
     return unlisted
 

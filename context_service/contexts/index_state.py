@@ -149,14 +149,13 @@ class VectorsOwed:
         """Return of which contexts vectors are owed, and from where on."""
         if not self._model:
             return {}
-        parameters = {"tenant_id": tenant.tenant_id, "topic": owing_topic(CONTEXT), "context_ids": list(context_ids)}
+        parameters = {"topic": owing_topic(CONTEXT), "context_ids": list(context_ids)}
         return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Return how many passages of a context have a vector of the model."""
         door = self._database.of(principal, context_id=context_id)
         parameters = {
-            "tenant_id": door.tenant_id,
             "context_id": context_id,
             "scope_kind": CONTEXT,
             "topic": owing_topic(CONTEXT) if self._model else "",  # what another process owes is made by none here

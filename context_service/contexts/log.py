@@ -690,7 +690,6 @@ class Log:
             statement,
             {
                 **fields_of(which),
-                "tenant_id": door.tenant_id,
                 "after_at": after and after[0],
                 "after_id": after and after[1],
                 "metadata": which.metadata_contains_json,
@@ -703,7 +702,7 @@ class Log:
 
     async def update(self, transaction: Transaction, context_id: UUID, said: ContextInput) -> Context:
         """Write what may change of a header that is locked."""
-        parameters = {**_header_parameters(said), "tenant_id": transaction.tenant_id, "context_id": context_id}
+        parameters = {**_header_parameters(said), "context_id": context_id}
         (row,) = await transaction.query(_UPDATE, parameters)
         return _context(row)
 
@@ -715,7 +714,7 @@ class Log:
     async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
         """Close what was forked from a context that is closed, or from such."""
         door = self.of(principal, context_id)
-        named = {"tenant_id": door.tenant_id, "context_id": context_id}
+        named = {"context_id": context_id}
         while len(await door.query(_CLOSE_BELOW_SEEN, named)) == BELOW_MAX:
             pass
 
@@ -755,7 +754,6 @@ class Log:
         rows = await door.query(
             statement,
             {
-                "tenant_id": door.tenant_id,
                 "context_id": context_id,
                 "seq_from": seq_from,
                 "seq_to": seq_to,
@@ -791,7 +789,7 @@ class Log:
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
         """Return the ids of messages by their places, without those that are retracted."""
         door = self.of(principal, context_id)
-        said = {"tenant_id": door.tenant_id, "context_id": context_id, "seqs": list(seqs)}
+        said = {"context_id": context_id, "seqs": list(seqs)}
         rows = await door.query(_IDS, said)
         return {row.seq: row.message_id for row in rows}
 
@@ -800,7 +798,7 @@ class Log:
     ) -> dict[str, bool]:
         """Return ids of messages that begin with one of these and a digit, and whether each is retracted."""
         door = self.of(principal, context_id)
-        named = {"tenant_id": door.tenant_id, "context_id": context_id, "prefixes": TextArray(prefixes)}
+        named = {"context_id": context_id, "prefixes": TextArray(prefixes)}
         return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, named)}
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
@@ -819,11 +817,7 @@ class Log:
 
     async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
         """Hide messages of a context that is locked, and return the places of those that were not hidden."""
-        parameters = {
-            "tenant_id": transaction.tenant_id,
-            "context_id": context_id,
-            "message_ids": list(message_ids),
-        }
+        parameters = {"context_id": context_id, "message_ids": list(message_ids)}
         seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
         await self._passages.remove(transaction, Scope.of_context(context_id), seqs)
         return seqs

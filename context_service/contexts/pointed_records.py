@@ -165,7 +165,6 @@ async def owe(
     if not rows:
         return
     parameters = {
-        "tenant_id": transaction.tenant_id,
         "context_id": context_id,
         "ancestors": walls.ancestors,
         "owner_user_id": walls.owner_user_id,
@@ -183,7 +182,7 @@ async def forget(transaction: Transaction, context_id: UUID, seq: int) -> bool:
 
     Whoever is writing such passages is waited for, and nobody begins to.
     """
-    named = {"tenant_id": transaction.tenant_id, "context_id": context_id, "seq": seq}
+    named = {"context_id": context_id, "seq": seq}
     return bool(await transaction.query(_FORGET_ALL, named))
 
 
@@ -223,7 +222,7 @@ class PointedRecords:
         until, done = time.monotonic() + STEP_S, 0
         while True:
             lease = timedelta(seconds=LEASE_S)
-            claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "lease": lease})
+            claimed = await tenant.query(_CLAIM, {"lease": lease})
             if not claimed:
                 return done, False
             await self._claimed(tenant, claimed[0])

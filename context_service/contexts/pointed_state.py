@@ -54,17 +54,13 @@ class RecordsOwed:
 
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Return in which contexts records are to be read, and from where on."""
-        parameters = {"tenant_id": tenant.tenant_id, "context_ids": list(context_ids)}
+        parameters = {"context_ids": list(context_ids)}
         return {row.context_id: row.seq for row in await tenant.query(_OWED_FROM, parameters)}
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Return how many records of a context are to be read, and which could not be."""
         door = self._database.of(principal, context_id=context_id)
-        parameters = {
-            "tenant_id": door.tenant_id,
-            "context_id": context_id,
-            "seq_to": SEQ_MAX if seq_to is None else seq_to,
-        }
+        parameters = {"context_id": context_id, "seq_to": SEQ_MAX if seq_to is None else seq_to}
         rows = await door.query(_STATE_SEEN, parameters)
         (without,) = await door.query(_WITHOUT_TEXT_SEEN, parameters)
         pending = [row for row in rows if row.state == "PENDING"]

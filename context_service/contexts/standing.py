@@ -87,7 +87,7 @@ class Standing:
         oldest = [
             row
             for tenant in await self._database.tenants(reachable=True)
-            for row in await tenant.query(_OLDEST, {**named, "tenant_id": tenant.tenant_id})
+            for row in await tenant.query(_OLDEST, {**named})
         ]
         self.index_bytes = sum(index.index_bytes for index in indexes)
         self.passages = sum(index.passages or 0 for index in indexes)

@@ -203,7 +203,6 @@ class TaskRows:
         rows = await door.query(
             _LIST_SEEN,
             {
-                "tenant_id": door.tenant_id,
                 "context_id": context_id,
                 "states": sorted(state.value for state in states) or None,
                 "before": before,

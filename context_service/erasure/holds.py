@@ -108,7 +108,6 @@ class Holds:
         if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
             raise ContextNotFound("there is no such context", context_id=context_id)
         named = {
-            "tenant_id": door.tenant_id,
             "hold_id": new_id(),
             "subject": subject,
             "context_id": context_id,
@@ -159,14 +158,14 @@ class Holds:
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         door = self._database.of(principal)
-        named = {"tenant_id": door.tenant_id, "before_id": before_id or _LAST_ID, "count": count + 1}
+        named = {"before_id": before_id or _LAST_ID, "count": count + 1}
         rows = await door.query(_LIST, named)
         return pages.cut(query, [_hold(row) for row in rows], count, key=lambda hold: (hold.hold_id,))
 
 
 async def against(door: Tenant, subject: str) -> Sequence[Hold]:
     """Return the holds that forbid to erase a subject, 100 at most."""
-    rows = await door.query(_AGAINST, {"tenant_id": door.tenant_id, "subject": subject, "count": _SHOWN})
+    rows = await door.query(_AGAINST, {"subject": subject, "count": _SHOWN})
     return [_hold(row) for row in rows]
 
 

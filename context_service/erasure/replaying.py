@@ -62,7 +62,7 @@ class Replaying:
                 await tenant.transaction(work)
                 done.erased += 1
             begun.append(one)
-        named = {"tenant_id": tenant.tenant_id, "erasure_ids": [one.erasure_id for one in begun]}
+        named = {"erasure_ids": [one.erasure_id for one in begun]}
         while True:
             await self._eraser.erase_tenant(tenant)
             await self._settle()

@@ -275,7 +275,7 @@ class SubjectEraser:
 
     async def _next(self, tenant: Tenant) -> Work | None:
         """Claim a subject of a tenant, and return the work that erases it; None: none is due."""
-        claim = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+        claim = {"lease": timedelta(seconds=LEASE_S)}
         due = await tenant.query(rows.CLAIM, claim)
         if not due:
             return None
@@ -467,7 +467,6 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
     """
     erasure_id = erasure_id or new_id()
     named = {
-        "tenant_id": transaction.tenant_id,
         "erasure_id": erasure_id,
         "subject": subject,
         "sha256": hash_of(erasure_id, subject),
@@ -482,7 +481,7 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
 
 async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
     """Return how many rows of this service are a subject's, by table."""
-    named = {"tenant_id": door.tenant_id, "subject": subject}
+    named = {"subject": subject}
     (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
     return {**await erasing.owned(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
 

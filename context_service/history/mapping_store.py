@@ -109,14 +109,12 @@ class MappingStore:
 
     async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
         """Return the mappings of that name in some apps, by app."""
-        rows = await self._database.of(principal).query(
-            _FIND, {"tenant_id": principal.tenant_id, "name": name, "app_ids": list(app_ids)}
-        )
+        rows = await self._database.of(principal).query(_FIND, {"name": name, "app_ids": list(app_ids)})
         return {row.app_id: _stored(row) for row in rows}
 
     async def apps(self, principal: Principal, name: str) -> list[str]:
         """Return up to 20 apps that have a mapping of that name."""
-        rows = await self._database.of(principal).query(_APPS, {"tenant_id": principal.tenant_id, "name": name})
+        rows = await self._database.of(principal).query(_APPS, {"name": name})
         return [row.app_id for row in rows]
 
     async def list(
@@ -138,7 +136,6 @@ class MappingStore:
             bytes_max: Of their rules together, unless the first alone has more.
         """
         parameters = {
-            "tenant_id": principal.tenant_id,
             "app_ids": None if app_ids is None else list(app_ids),
             "after_app_id": after[0],
             "after_name": after[1],
@@ -161,7 +158,6 @@ class MappingStore:
             LimitExceeded: the app has as many mappings as it may.
         """
         parameters = {
-            "tenant_id": principal.tenant_id,
             "app_id": app_id,
             "name": name,
             "rules": Jsonb(_RULES.dump_python(rules)),
@@ -197,7 +193,7 @@ class MappingStore:
 
     async def delete(self, principal: Principal, app_id: str, name: str) -> StoredMapping | None:
         """Remove the mapping of that name from an app, and return it as it was; None if there is none."""
-        parameters = {"tenant_id": principal.tenant_id, "app_id": app_id, "name": name}
+        parameters = {"app_id": app_id, "name": name}
 
         async def remove(transaction: Transaction) -> StoredMapping | None:
             rows = await transaction.query(_DELETE, parameters)

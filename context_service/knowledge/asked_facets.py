@@ -130,7 +130,7 @@ class AskedFacets:
 
     async def pages(self, *, principal: Principal) -> int:
         """Return how many pages there are that the principal may see."""
-        (row,) = await self._database.of(principal).query(_COUNT, {"tenant_id": principal.tenant_id})
+        (row,) = await self._database.of(principal).query(_COUNT)
         return int(row.pages)
 
     async def found(
@@ -170,7 +170,7 @@ class AskedFacets:
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
         """Return all that a facet says; None: the principal sees no such one."""
-        named = {"tenant_id": principal.tenant_id, "page_id": page_id, "slug": slug, "is_put": is_put}
+        named = {"page_id": page_id, "slug": slug, "is_put": is_put}
         for row in await self._database.of(principal).query(_WHOLE, named):
             return copied(WholeFacet, row)
         return None
@@ -179,11 +179,7 @@ class AskedFacets:
         if not taken:
             return []
         found = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(taken)]
-        named = {
-            "tenant_id": principal.tenant_id,
-            "scope_id": scope_of(principal.tenant_id).id,
-            "found": orjson.dumps(found).decode(),
-        }
+        named = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(found).decode()}
         rows = await self._database.of(principal).query(_SHOWN, named)
         speaks: dict[object, tuple[bool, datetime, UUID]] = {}
         for row in rows:

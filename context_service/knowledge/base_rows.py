@@ -79,18 +79,13 @@ class BaseRows:
 
     async def counted(self, transaction: Transaction, base_id: UUID, *, more: int, more_bytes: int) -> tuple[int, int]:
         """Count documents that come or go, and their bytes; return how many there are."""
-        named = {
-            "tenant_id": transaction.tenant_id,
-            "base_id": base_id,
-            "more": more,
-            "more_bytes": more_bytes,
-        }
+        named = {"base_id": base_id, "more": more, "more_bytes": more_bytes}
         (row,) = await transaction.query(_COUNTED, named)
         return row.document_count, row.size_bytes
 
     async def delete(self, transaction: Transaction, base_id: UUID) -> None:
         """Remove a locked base with its documents; what finds them is owed to be dropped, and finds nothing."""
-        named = {"tenant_id": transaction.tenant_id, "base_id": base_id, "topic": DOCUMENT_TOPIC}
+        named = {"base_id": base_id, "topic": DOCUMENT_TOPIC}
         await transaction.query(_DELETE, named)
         await self._dropping.put(transaction, base_id)
 

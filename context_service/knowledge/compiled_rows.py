@@ -429,7 +429,7 @@ class CompiledRows:
         """Return a facet that was put with what finds it now: its page may be called otherwise."""
         pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
         counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
-        await transaction.query(_PASSAGES, {"tenant_id": transaction.tenant_id, "counts": counts})
+        await transaction.query(_PASSAGES, {"counts": counts})
         return copied(_Found, row, walls=walls_of(row), pieces=pieces)
 
     async def _pieces(
@@ -457,7 +457,7 @@ class CompiledRows:
         """Remove pages with all that they have; return how many there were."""
         if not page_ids:
             return 0
-        ids = {"tenant_id": transaction.tenant_id, "page_ids": list(page_ids)}
+        ids = {"page_ids": list(page_ids)}
         await take_turn(transaction)
         seqs = [row.seq for row in await transaction.query(_FOUND_BY, ids)]
         if seqs:
@@ -467,12 +467,12 @@ class CompiledRows:
 
     async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
         """Return the pages of nodes, whoever compiled them, of those that the caller sees."""
-        named = {"tenant_id": transaction.tenant_id, "node_ids": list(node_ids)}
+        named = {"node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, named)]
 
     async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[Saying]:
         """Return the pages that say something of nodes that are a user's, of some pages of the table."""
-        named = {"tenant_id": tenant.tenant_id, "owner_id": owner_id, **pages}
+        named = {"owner_id": owner_id, **pages}
         return [Saying(*row) for row in await tenant.query(_SAYING, named)]
 
     async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[Saying]) -> int:
@@ -485,7 +485,6 @@ class CompiledRows:
         if not emptied:
             return removed
         named = {
-            "tenant_id": transaction.tenant_id,
             "page_ids": [one.page_id for one in emptied],
             "unnamed_ids": [one.page_id for one in emptied if one.may_be_own],
             "owner_id": owner_id,
@@ -500,7 +499,7 @@ class CompiledRows:
 
     async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
         """Return pages of other definitions than these, `count` at most."""
-        named = {"tenant_id": transaction.tenant_id, "names": list(names), "count": count}
+        named = {"names": list(names), "count": count}
         return [row.page_id for row in await transaction.query(_NOT_APPROVED, named)]
 
     async def unseen(
@@ -515,7 +514,6 @@ class CompiledRows:
     ) -> list[Unseen]:
         """Return pages of a definition that a compile of all nodes did not come by, after an id, `count` at most."""
         named = {
-            "tenant_id": principal.tenant_id,
             "definition_name": definition_name,
             "audience_id": audience.id,
             "compile_id": compile_id,
@@ -529,7 +527,7 @@ class CompiledRows:
     ) -> list[tuple[str, str]]:
         """Return the definitions and the nodes of pages that depend on what was touched of some nodes."""
         rows = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
-        named = {"tenant_id": principal.tenant_id, "audience_id": audience.id, "touched": rows}
+        named = {"audience_id": audience.id, "touched": rows}
         found = await self._database.of(principal).query(_DEPENDENT, named)
         return [(row.definition_name, str(row.node_id)) for row in found]
 
@@ -537,13 +535,13 @@ class CompiledRows:
 
     async def lock(self, transaction: Transaction, page_id: UUID) -> KeptPage | None:
         """Return a page that stays as it is until the transaction ends; None: the caller sees none."""
-        rows = await transaction.query(_LOCK, {"tenant_id": transaction.tenant_id, "page_id": page_id})
+        rows = await transaction.query(_LOCK, {"page_id": page_id})
         return _page(rows[0]) if rows else None
 
     async def put(self, transaction: Transaction, page: KeptPage, said: FacetInput, *, by: str) -> int:
         """Put a facet on a locked page, or take it away; return how many there are that were put."""
         scope = scope_of(transaction.tenant_id)
-        ids = {"tenant_id": transaction.tenant_id, "page_id": page.page_id, "slug": said.slug}
+        ids = {"page_id": page.page_id, "slug": said.slug}
         await take_turn(transaction)
         for row in await transaction.query(_DROP_PUT, ids):
             if row.passage_count:
@@ -562,7 +560,7 @@ class CompiledRows:
 
     async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
         """Return a page with the facets that the caller may see; None: it sees no such page."""
-        named = {"tenant_id": door.tenant_id, "page_id": page_id}
+        named = {"page_id": page_id}
         rows = await door.query(_READ, named)
         if not rows:
             return None
@@ -580,7 +578,6 @@ class CompiledRows:
         """Return pages by the name of their definition, from behind one on, without their facets."""
         after_name, after_id = after or ("", FIRST)
         named = {
-            "tenant_id": principal.tenant_id,
             "definition_name": definition_name,
             "node_id": node_id,
             "after": after_name,

@@ -87,18 +87,18 @@ class DefinitionRows:
 
     async def read(self, principal: Principal, name: str, version: int) -> Definition | None:
         """Return a version; 0: the one that is approved, else the newest. None: the caller sees none."""
-        named = {"tenant_id": principal.tenant_id, "name": name, "version": version}
+        named = {"name": name, "version": version}
         rows = await self._database.of(principal).query(_READ, named)
         return _definition(rows[0]) if rows else None
 
     async def newest(self, transaction: Transaction, name: str) -> Definition | None:
         """Return the newest version; None: there is none."""
-        rows = await transaction.query(_NEWEST, {"tenant_id": transaction.tenant_id, "name": name})
+        rows = await transaction.query(_NEWEST, {"name": name})
         return _definition(rows[0]) if rows else None
 
     async def approved(self, principal: Principal) -> list[Definition]:
         """Return those that are approved and that the caller sees, by name."""
-        rows = await self._database.of(principal).query(_APPROVED, {"tenant_id": principal.tenant_id})
+        rows = await self._database.of(principal).query(_APPROVED)
         return [_definition(row) for row in rows]
 
     async def page(
@@ -106,7 +106,6 @@ class DefinitionRows:
     ) -> list[Definition]:
         """Return versions by name, the newest of each first, from behind a name and a version on."""
         named = {
-            "tenant_id": principal.tenant_id,
             "states": [state.value for state in states],
             "after": after[0],
             "before": after[1],
@@ -119,7 +118,6 @@ class DefinitionRows:
     ) -> tuple[Definition, int]:
         """Write a draft, and forget the oldest versions; return it, and how many definitions there are by name."""
         named: dict[str, Any] = {
-            "tenant_id": transaction.tenant_id,
             "name": name,
             "version": version,
             "app_id": rules.app_id,
@@ -134,7 +132,7 @@ class DefinitionRows:
 
     async def approve(self, transaction: Transaction, name: str, version: int, *, by: str) -> Definition | None:
         """Approve a version, and no other; None: there is none."""
-        named = {"tenant_id": transaction.tenant_id, "name": name, "version": version, "by": by}
+        named = {"name": name, "version": version, "by": by}
         newest = await transaction.query(_READ, named)
         if not newest:
             return None
@@ -147,7 +145,7 @@ class DefinitionRows:
 
     async def retire(self, transaction: Transaction, name: str, version: int) -> Definition | None:
         """Retire a version; 0: the one that is approved. None: there is none."""
-        named = {"tenant_id": transaction.tenant_id, "name": name, "version": version}
+        named = {"name": name, "version": version}
         rows = await transaction.query(_RETIRE, named)
         return _definition(rows[0]) if rows else None
 

@@ -152,11 +152,7 @@ class DocumentRows:
 
     async def record(self, transaction: Transaction, base: Base, record_id: UUID) -> Row | None:
         """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None: none is there."""
-        named = {
-            "tenant_id": transaction.tenant_id,
-            "record_id": record_id,
-            **walls_named(base.said.walls),
-        }
+        named = {"record_id": record_id, **walls_named(base.said.walls)}
         rows = await transaction.query(_RECORD, named)
         return rows[0] if rows else None
 
@@ -168,7 +164,6 @@ class DocumentRows:
         """
         await self.outbox.take_room(transaction)
         named = {
-            "tenant_id": transaction.tenant_id,
             "document_id": new_id(),
             "base_id": base.base_id,
             "record_id": said.record_id,
@@ -190,7 +185,6 @@ class DocumentRows:
     ) -> list[tuple[int, Document]]:
         """Return documents with their `seq`, those that were added last first."""
         named = {
-            "tenant_id": principal.tenant_id,
             "base_id": base.base_id,
             "states": [one.value for one in states],
             "before": before,
@@ -201,7 +195,7 @@ class DocumentRows:
 
     async def remove(self, transaction: Transaction, base: Base, document_id: UUID) -> int | None:
         """Remove a document and what finds it; return how many bytes came with it. None: there is none."""
-        named = {"tenant_id": transaction.tenant_id, "document_id": document_id, "base_id": base.base_id}
+        named = {"document_id": document_id, "base_id": base.base_id}
         for row in await transaction.query(_REMOVE, named):
             await self.outbox.drop(transaction, document_id)
             await take_turn(transaction, base.base_id)
@@ -223,7 +217,7 @@ class DocumentRows:
 
     async def say(self, transaction: Transaction, document_id: UUID, state: DocumentState, error: str = "") -> None:
         """Say how far a document is."""
-        named = {"tenant_id": transaction.tenant_id, "document_id": document_id, "state": state.value, "error": error}
+        named = {"document_id": document_id, "state": state.value, "error": error}
         await transaction.query(_SAY, named)
 
     async def settle(
@@ -237,7 +231,6 @@ class DocumentRows:
     ) -> None:
         """Say what became of a document, as its record was when it was read."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "document_id": document_id,
             "state": state.value,
             "error": error,
@@ -253,7 +246,6 @@ class DocumentRows:
             await take_turn(transaction, document.base_id)
             await self._passages.remove_documents(transaction, scope_of(document.base_id), [document.seq])
         named = {
-            "tenant_id": transaction.tenant_id,
             "document_id": document_id,
             "text": read.text,
             "is_cut": read.is_cut,
@@ -279,7 +271,7 @@ class DocumentRows:
 
     async def queue_changed(self, transaction: Transaction, *, count: int) -> int:
         """Owe those again that follow records which were changed or are gone; return how many these were."""
-        named = {"tenant_id": transaction.tenant_id, "count": count}
+        named = {"count": count}
         changed = [row.document_id for row in await transaction.query(_CHANGED, named)]
         queued = 0
         for document_id in changed:

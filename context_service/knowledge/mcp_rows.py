@@ -118,7 +118,6 @@ class McpRows:
             protocol: How it spoke.
         """
         said = {
-            "tenant_id": transaction.tenant_id,
             "server_id": server_id,
             "names": [one.name for _, one in tools],
             "provider_ids": [provider_id for provider_id, _ in tools],
@@ -133,34 +132,34 @@ class McpRows:
         """Return tools by server and name, from behind `after` on; of one server, or of all if it is empty."""
         door = self._database.of(principal)
         said = {"server_id": server_id, "after_server": after[0], "after_tool": after[1], "count": count}
-        return await door.query(_TOOLS, {"tenant_id": door.tenant_id, **said})
+        return await door.query(_TOOLS, {**said})
 
     async def lock_tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row | None:
         """Return a tool, which nobody else changes before the transaction ends."""
-        said = {"tenant_id": transaction.tenant_id, "server_id": server_id, "tool_name": tool_name}
+        said = {"server_id": server_id, "tool_name": tool_name}
         rows = await transaction.query(_LOCK_TOOL, said)
         return rows[0] if rows else None
 
     async def tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row:
         """Return a tool that is there."""
-        said = {"tenant_id": transaction.tenant_id, "server_id": server_id, "tool_name": tool_name}
+        said = {"server_id": server_id, "tool_name": tool_name}
         (row,) = await transaction.query(_ONE, said)
         return row
 
     async def tool_of(self, principal: Principal, provider_id: str) -> Row | None:
         """Return the tool that a provider is, with where its server is."""
         door = self._database.of(principal)
-        rows = await door.query(_OF_PROVIDER, {"tenant_id": door.tenant_id, "provider_id": provider_id})
+        rows = await door.query(_OF_PROVIDER, {"provider_id": provider_id})
         return rows[0] if rows else None
 
     async def approved(self, principal: Principal) -> Sequence[Row]:
         """Return all tools that were approved, also those that changed since, by provider."""
         door = self._database.of(principal)
-        return await door.query(_APPROVED, {"tenant_id": door.tenant_id})
+        return await door.query(_APPROVED)
 
     async def approve(self, transaction: Transaction, server_id: str, tool_name: str, **said: Any) -> int:
         """Approve a tool, which is locked; return how many of the tenant are now."""
-        key = {"tenant_id": transaction.tenant_id, "server_id": server_id, "tool_name": tool_name}
+        key = {"server_id": server_id, "tool_name": tool_name}
         await transaction.query(SERVERS.counting, key)
         await transaction.query(_APPROVE, {**key, **said})
         return int((await transaction.query(_APPROVED_COUNT, (transaction.tenant_id,)))[0].tools)

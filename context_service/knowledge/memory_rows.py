@@ -257,7 +257,7 @@ class MemoryRows:
     async def take_turn(self, transaction: Transaction, whose: Mapping[str, object], *, more: int) -> int:
         """Wait for who else writes memories of a user, an app and an agent bundle; return how many there are now."""
         scope_id = scope_of(transaction.tenant_id, str(whose["owner_user_id"])).id
-        named = {**whose, "tenant_id": transaction.tenant_id, "scope_id": scope_id, "more": more}
+        named = {**whose, "scope_id": scope_id, "more": more}
         (row,) = await transaction.query(_TURN, named)
         return int(row.memory_count)
 
@@ -282,11 +282,11 @@ class MemoryRows:
     ) -> None:
         """Let a memory stand for others that say the same, in its turn: what finds it stays."""
         named = {"sources": _json(sources), "confidence": confidence, "memory_id": memory_id}
-        await transaction.query(_JOIN, {**named, "tenant_id": transaction.tenant_id})
+        await transaction.query(_JOIN, {**named})
 
     async def delete(self, transaction: Transaction, memory_id: UUID) -> None:
         """Remove a memory, in its turn."""
-        named = {"tenant_id": transaction.tenant_id, "memory_id": memory_id}
+        named = {"memory_id": memory_id}
         await transaction.query(_UNLINK, named)
         await transaction.query(_DELETE, named)
 

@@ -296,7 +296,6 @@ class PageRows:
 
     async def _cite(self, transaction: Transaction, owner: Owner, page_id: UUID, said: PageInput) -> None:
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "page_id": page_id,
             "memory_ids": list(said.memory_ids),
             "owner_user_id": owner.user_id,
@@ -339,7 +338,6 @@ class PageRows:
         version = before.version + 1 if before else 1
         scope = scope_of(transaction.tenant_id, owner.user_id)
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "page_id": page_id,
             "scope_id": scope.id,
             "version": version,
@@ -396,7 +394,6 @@ class PageRows:
         """Return the pages of a user by slug, from behind one on, each in its newest version without what it says."""
         after_slug, after_id = after or ("", _FIRST)
         said = {
-            "tenant_id": principal.tenant_id,
             "user_id": principal.user_id,
             "prefix": prefix,
             "memory_id": memory_id,
@@ -428,7 +425,7 @@ class PageRows:
         scope = scope_of(transaction.tenant_id, user_id)
         if page.passage_count:
             await self._passages.remove_documents(transaction, scope, [page.seq])
-        await transaction.query(_DELETE, {"tenant_id": transaction.tenant_id, "page_id": page.page_id})
+        await transaction.query(_DELETE, {"page_id": page.page_id})
 
 
 def passage(

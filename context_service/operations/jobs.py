@@ -150,7 +150,7 @@ class Jobs:
             JobNotFound: there is none that an operator of this tenant started.
         """
         await check_operator(self._database, principal)
-        named = {"tenant_id": principal.tenant_id, "id": job_id, "silent_s": SILENT_S}
+        named = {"id": job_id, "silent_s": SILENT_S}
         for row in await self._database.of(principal).query(_READ, named):
             return Job(**row._asdict())
         raise JobNotFound("there is no such job", job_id=job_id)
@@ -166,7 +166,7 @@ class Jobs:
         query = ("ListJobs", principal.tenant_id)
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
-        named = {"tenant_id": principal.tenant_id, "silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
+        named = {"silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
         rows = await self._database.of(principal).query(_LIST, named)
         return pages.cut(query, [Job(**row._asdict()) for row in rows], count, key=lambda job: (job.id,))
 

@@ -130,7 +130,7 @@ class SourceTestRows:
 
     async def _query(self, statement: Across, principal: Principal, **said: object) -> list[Row]:
         door = self._database.of(principal)
-        return await door.query(statement, {"tenant_id": door.tenant_id, **said})
+        return await door.query(statement, {**said})
 
 
 def _test(row: Row) -> SourceTest:

@@ -125,7 +125,6 @@ class Nearest:
         """
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {
-            "tenant_id": principal.tenant_id,
             "scope_id": scope.id,
             "scope_kind": scope.kind,
             "model": self._model,

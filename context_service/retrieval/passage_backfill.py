@@ -100,7 +100,7 @@ class PassageBackfill:
             return done
         for tenant, scope_id, passages, owed in lacking:
             on_progress(done)
-            named = {**self._parameters, "tenant_id": tenant.tenant_id, "scope_id": scope_id, "owed": owed}
+            named = {**self._parameters, "scope_id": scope_id, "owed": owed}
             await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
             await tenant.query(_OWE, named)
             done = replace(done, owed=done.owed + passages)
@@ -111,9 +111,7 @@ class PassageBackfill:
         """Return the scopes of a tenant that lack vectors: how many, and where (`owed_vectors`)."""
         found: list[tuple[UUID, int, str]] = []
         behind = _FIRST_ID
-        while rows := await tenant.query(
-            _LACKING, {**self._parameters, "tenant_id": tenant.tenant_id, "behind": behind, "count_max": BATCH}
-        ):
+        while rows := await tenant.query(_LACKING, {**self._parameters, "behind": behind, "count_max": BATCH}):
             found += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
             behind = rows[-1].scope_id
         return found

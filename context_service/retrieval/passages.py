@@ -616,7 +616,6 @@ class Passages:
             passages: In the order in which they were said; those of a source once, unless they were removed.
         """
         seen_by = {
-            "tenant_id": transaction.tenant_id,
             "context_id": scope.context_id,
             "owner_user_id": audience.owner_user_id,
             "ancestors": list(audience.ancestors),
@@ -661,7 +660,7 @@ class Passages:
     ) -> list[UUID]:
         """Return which of some scopes have passages that the caller may see, `count` at most, those with most first."""
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "scope_kind": kind, "ids": list(ids), "count": count}
+        parameters = {"scope_kind": kind, "ids": list(ids), "count": count}
         return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
 
     async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:

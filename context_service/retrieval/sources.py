@@ -90,7 +90,7 @@ class Source:
 
     async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
         """Return what comes after a `seq`, in its order: a page, and none at the end. None: the owner is gone."""
-        scoped = {"tenant_id": transaction.tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
+        scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
         rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": behind})
         if self.has_header and not rows:
             return None

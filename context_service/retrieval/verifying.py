@@ -524,9 +524,7 @@ class Verifying:
         strays: set[Scope] = set()
         for listed in _LISTED:
             behind = UUID(int=0)
-            while rows := await tenant.query(
-                listed, {"tenant_id": tenant.tenant_id, "behind": behind, "count": _SCOPES}
-            ):
+            while rows := await tenant.query(listed, {"behind": behind, "count": _SCOPES}):
                 behind = rows[-1].scope_id
                 for kind, sources in self._by_kind.items():
                     there = [row for row in rows if row.scope_kind == kind]

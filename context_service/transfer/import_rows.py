@@ -149,7 +149,6 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
     writes = run.open_context is not None and not run.is_there
     opened = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
     named = {
-        "tenant_id": transaction.tenant_id,
         "import_id": run.import_id,
         "state": run.state,
         "offset_bytes": run.offset_bytes,
@@ -169,7 +168,7 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
 
 async def there(transaction: Transaction, context_id: str) -> str:
     """Return whether a context is there ("there"), was removed here ("erased"), or neither (empty)."""
-    named = {"tenant_id": transaction.tenant_id, "context_id": context_id}
+    named = {"context_id": context_id}
     (row,) = await transaction.query(_THERE, named)
     return "erased" if row.is_erased else "there" if row.is_there else ""
 
@@ -182,13 +181,13 @@ async def erased_since(transaction: Transaction, begun_at: datetime | None) -> l
 
 async def reached(transaction: Transaction, context_id: str) -> tuple[int, int]:
     """Return the first and the last `seq` of the messages that are written of a context; 1 and 0 if there is none."""
-    (row,) = await transaction.query(_REACHED, {"tenant_id": transaction.tenant_id, "context_id": context_id})
+    (row,) = await transaction.query(_REACHED, {"context_id": context_id})
     return row.first, row.last
 
 
 async def agree(transaction: Transaction, context_id: str) -> None:
     """Let the header of a context that was just written say what its rows do."""
-    await transaction.query(_AGREE, {"tenant_id": transaction.tenant_id, "context_id": context_id})
+    await transaction.query(_AGREE, {"context_id": context_id})
 
 
 def _removing(table: str, whose: str) -> Across:
@@ -241,7 +240,7 @@ async def _clear_up(tenant: Tenant, *, until: float | None = None) -> tuple[int,
     """Remove what imports left of contexts; return how many are gone, and whether all are."""
     cleared = 0
     for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
-        named = {"tenant_id": tenant.tenant_id, "context_id": row.open_context_id, "rows": _STEP_ROWS}
+        named = {"context_id": row.open_context_id, "rows": _STEP_ROWS}
         for statement in _REMOVE:
             while await tenant.query(statement, named):
                 if until is not None and time.monotonic() >= until:

@@ -105,7 +105,7 @@ class Owed:
             await transaction.query(_BUMP_MAPPINGS)
         for key, statement, topic in owing:
             ids = [str(row[key]) for row in found]
-            await transaction.query(statement, {"tenant_id": transaction.tenant_id, "topic": topic, "ids": ids})
+            await transaction.query(statement, {"topic": topic, "ids": ids})
 
     async def here(self, transaction: Transaction, record_ids: Sequence[str]) -> set[str]:
         """Return which of some records are here."""
@@ -114,7 +114,7 @@ class Owed:
 
     async def count_memories(self, transaction: Transaction, users: Sequence[str], scopes: Sequence[UUID]) -> None:
         """Count the memories of users anew."""
-        named = {"tenant_id": transaction.tenant_id, "users": list(users), "scopes": list(scopes)}
+        named = {"users": list(users), "scopes": list(scopes)}
         await transaction.query(_COUNT_MEMORIES, named)
 
     async def pages(self, transaction: Transaction, page_ids: Sequence[str]) -> list[Row]:
@@ -124,7 +124,6 @@ class Owed:
     async def name_page(self, transaction: Transaction, page: Row, name_ids: Sequence[UUID]) -> bool:
         """Give a page its names; False: one of them is another page's."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "page_id": page.page_id,
             "owner_user_id": page.owner_user_id,
             "app_id": page.app_id,

@@ -132,7 +132,7 @@ async def page(
     """
     statement = _page_sql(table, carried(table, known), where, bool(behind))
     keys = {f"key{place}": part for place, part in enumerate(behind)}
-    named = {**parameters, **keys, "tenant_id": transaction.tenant_id, "rows_max": rows_max, "bytes_max": PAGE_BYTES}
+    named = {**parameters, **keys, "rows_max": rows_max, "bytes_max": PAGE_BYTES}
     found = await transaction.query(statement, named, named=False)
     lines = [row[1] for row in found]
     is_last = len(found) < rows_max and (not found or found[0][0] == len(found))

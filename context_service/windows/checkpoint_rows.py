@@ -219,7 +219,6 @@ class CheckpointRows:
         The oldest of the same reason goes, if there are as many as are kept.
         """
         named = {
-            "tenant_id": transaction.tenant_id,
             "window_id": window.window_id,
             "epoch": window.epoch,
             "block_count": window.block_count,
@@ -236,7 +235,7 @@ class CheckpointRows:
 
     async def prune(self, transaction: Transaction, window: Window) -> None:
         """Remove blocks that neither a window that is locked nor a checkpoint of it shows."""
-        await transaction.query(_PRUNE, {"tenant_id": transaction.tenant_id, "window_id": window.window_id})
+        await transaction.query(_PRUNE, {"window_id": window.window_id})
 
     async def locked(self, transaction: Transaction, window: Window, number: int) -> Checkpoint | None:
         """Return a checkpoint of a window that is locked; None: it has none of this number, or no longer."""
@@ -275,7 +274,7 @@ class CheckpointRows:
             keep_to: The last one that stays.
             last_seq: Of those that are left out; what comes behind it stays, too.
         """
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named = {"window_id": window.window_id}
         done = LeftOutNow(NOTHING, [], 0)
         if keep_to < last_seq:
             (row,) = await transaction.query(_LEFT_OUT, named | {"seq_from": keep_to + 1, "seq_to": last_seq})
@@ -285,7 +284,7 @@ class CheckpointRows:
 
     async def undo(self, transaction: Transaction, window: Window, checkpoint: Checkpoint) -> None:
         """Undo what a window that is locked did behind a checkpoint, but for its own row: see `roll_back`."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id, "number": checkpoint.number}
+        named = {"window_id": window.window_id, "number": checkpoint.number}
         await transaction.query(_UNDO, named)
         await self.prune(transaction, window)
 
@@ -301,7 +300,6 @@ class CheckpointRows:
     ) -> str:
         """Write what a window is since it was rolled back, and return its state as a model reads it."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "window_id": window.window_id,
             "number": checkpoint.number,
             "reached_seq": reached_seq,

@@ -162,13 +162,12 @@ class ForkRows:
 
     async def next(self, transaction: Transaction, context_id: UUID) -> tuple[int, int]:
         """Return the number of the next fork of a context, and how many of it are awaited."""
-        (row,) = await transaction.query(_NEXT, {"tenant_id": transaction.tenant_id, "context_id": context_id})
+        (row,) = await transaction.query(_NEXT, {"context_id": context_id})
         return row.number, row.awaited
 
     async def add(self, transaction: Transaction, window: Window, number: int, fork: Window) -> None:
         """Write that a window was forked."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "context_id": window.context_id,
             "window_id": window.window_id,
             "number": number,
@@ -200,7 +199,6 @@ class ForkRows:
     async def merged(self, transaction: Transaction, fork: Fork, sent: Sent, *, tokens: int, is_whole: bool) -> Fork:
         """Write that the result of a fork came back, and return the fork as it is then."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "context_id": fork.context_id,
             "number": fork.number,
             "seq": sent.seq,
@@ -231,7 +229,6 @@ class ForkRows:
         """
         door = self._log.of(principal, window.context_id)
         named = {
-            "tenant_id": door.tenant_id,
             "window_id": window.window_id,
             "whole": TextArray(whole),
             "sections": TextArray(counts),
@@ -245,7 +242,6 @@ class ForkRows:
         (run,) = await transaction.query(_RUN_OF, (transaction.tenant_id, window.context_id, window.window_id))
         await transaction.turn_to(fork.context_id)
         named = {
-            "tenant_id": transaction.tenant_id,
             "window_id": fork.window_id,
             "run_context_id": run.context_id,
             "run_window_id": run.window_id,

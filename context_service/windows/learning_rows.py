@@ -111,7 +111,7 @@ class LearningRows:
         key = (transaction.tenant_id, profile, app_id)
         rows = await transaction.query(_LOCK, key)
         if not rows:
-            named = {"tenant_id": transaction.tenant_id, "profile": profile, "app_id": app_id}
+            named = {"profile": profile, "app_id": app_id}
             await transaction.query(_BEGIN, named)
             rows = await transaction.query(_LOCK, key)
         return _known(rows[0]) if rows else None
@@ -135,7 +135,7 @@ class LearningRows:
     async def place(self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal) -> Place | None:
         """Return where a message is; None: in sight, out of the window, or this learns nothing."""
         door = self._log.of(principal, context_id)
-        named = {"tenant_id": door.tenant_id, "context_id": context_id, "window_id": window_id, "seq": seq}
+        named = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await door.query(_PLACE, named)
         if not rows or rows[0].is_masked is False or seq in LeftOut.parsed(rows[0].left_out):
             return None
@@ -158,7 +158,7 @@ class LearningRows:
         async def work(transaction: Transaction) -> bool | None:
             if not await self._log.lock(transaction, context_id):  # two of its windows take turns
                 return None
-            named = {"tenant_id": transaction.tenant_id, "context_id": context_id, "window_id": window_id}
+            named = {"context_id": context_id, "window_id": window_id}
             rows = await transaction.query(_TEACH, {**named, "most": most})
             return bool(rows[0].is_first) if rows else None
 

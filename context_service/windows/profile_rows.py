@@ -148,7 +148,7 @@ class ProfileRows:
     async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
         """Return the profiles of a tenant by name, from behind `after` on, each as it was put last."""
         door = self._database.of(principal)
-        said = {"tenant_id": door.tenant_id, "after": after, "count": count, "with_text": with_text}
+        said = {"after": after, "count": count, "with_text": with_text}
         return [_stored(row) for row in await door.query(_LIST, said)]
 
     async def versions(
@@ -156,7 +156,7 @@ class ProfileRows:
     ) -> list[StoredProfile]:
         """Return the versions of a profile, the newest first, from the one before `before` on; 0: from the newest."""
         door = self._database.of(principal)
-        said = {"tenant_id": door.tenant_id, "name": name, "before": before, "count": count, "with_text": with_text}
+        said = {"name": name, "before": before, "count": count, "with_text": with_text}
         return [_stored(row) for row in await door.query(_VERSIONS, said)]
 
     def _door(self, tenant_id: UUID) -> Tenant:

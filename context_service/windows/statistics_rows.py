@@ -84,7 +84,7 @@ class StatisticsRows:
     async def levels(self, window: Window, *, principal: Principal) -> dict[str, Level]:
         """Return what each zone of a window shows; of one that shows nothing there is none."""
         door = self._log.of(principal, window.context_id)
-        rows = await door.query(_LEVELS, {"tenant_id": door.tenant_id, "window_id": window.window_id})
+        rows = await door.query(_LEVELS, {"window_id": window.window_id})
         return {row.zone: copied(Level, row) for row in rows}
 
     async def log_tokens(
@@ -97,7 +97,7 @@ class StatisticsRows:
             "seqs_from": [0, *(one.seq_from for one in of_log.values())],
             "seqs_to": [window.reached_seq, *(one.seq_to for one in of_log.values())],
         }
-        named = {"tenant_id": door.tenant_id, "context_id": window.context_id, "left_out": window.left_out.stored}
+        named = {"context_id": window.context_id, "left_out": window.left_out.stored}
         rows = await door.query(_LOG_TOKENS, named | ranges)
         all_of_it, *each = [row.tokens for row in rows]
         return all_of_it, dict(zip(of_log, each, strict=True))

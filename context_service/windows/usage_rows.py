@@ -104,7 +104,7 @@ class UsageRows:
         """Add a bill to those of an epoch of a window that is locked."""
         said = asdict(billed)
         del said["calls"]
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id, "epoch": epoch}
+        named = {"window_id": window.window_id, "epoch": epoch}
         await transaction.query(_ADD, {**named, **said})
 
     async def learn(

@@ -675,7 +675,6 @@ class ViewRows:
         written = await door.query(
             _ADD,
             {
-                "tenant_id": door.tenant_id,
                 "window_id": window.window_id,
                 "epoch": window.epoch,
                 "block_count": window.block_count,
@@ -717,7 +716,6 @@ class ViewRows:
         door = self._log.of(principal, window.context_id)
         whole = {name for one in entries for name in _CHANGED_BY.get(one.section, ())}
         named = {
-            "tenant_id": door.tenant_id,
             "window_id": window.window_id,
             "sections": TextArray([*(one.section for one in entries), *(REMOVED for _ in entries)]),
             "keys": TextArray([*(one.key for one in entries), *(" ".join(place_of(one)) for one in entries)]),
@@ -729,7 +727,7 @@ class ViewRows:
     async def held(self, window: Window, *, principal: Principal) -> list[Held]:
         """Return the entries that hold, in the order of the log."""
         door = self._log.of(principal, window.context_id)
-        named = {"tenant_id": door.tenant_id, "window_id": window.window_id, "whole": TextArray(WHOLE)}
+        named = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
         rows = await door.query(_HELD, named)
         return await beside_the_loop(_ROW_BYTES * len(rows), _all_held, rows)
 
@@ -772,7 +770,7 @@ class ViewRows:
 
     async def told(self, transaction: Transaction, window: Window) -> None:
         """Say that a model is told of all that callers said, in a window that is locked."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named = {"window_id": window.window_id}
         await transaction.query(_TOLD, named)
 
     async def change_head(self, transaction: Transaction, window: Window) -> None:
@@ -780,7 +778,6 @@ class ViewRows:
         await transaction.query(
             _CHANGE_HEAD,
             {
-                "tenant_id": transaction.tenant_id,
                 "window_id": window.window_id,
                 "system_prompt": window.system_prompt,
                 "tools": window.tools_json or None,
@@ -793,7 +790,7 @@ class ViewRows:
         self, transaction: Transaction, window: Window, pieces: Sequence[Rendered], tokens: int
     ) -> None:
         """Write what is pinned, as a model sees it, of a window that is locked."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named = {"window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**named, "pieces": stored(pieces), "tokens": tokens})
 
     async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> Shown | None:
@@ -805,12 +802,7 @@ class ViewRows:
             number_from: Only blocks from this one on, and no summaries; 0: all.
         """
         door = self._log.of(principal, window.context_id)
-        named = {
-            "tenant_id": door.tenant_id,
-            "context_id": window.context_id,
-            "window_id": window.window_id,
-            "number_from": number_from,
-        }
+        named = {"context_id": window.context_id, "window_id": window.window_id, "number_from": number_from}
         first, *rows = await door.query(_SEEN, named) or [None]
         if first is None:
             return None
@@ -820,13 +812,13 @@ class ViewRows:
     async def tokens(self, window: Window, *, principal: Principal) -> int:
         """Return how many tokens a model sees, without head and state."""
         door = self._log.of(principal, window.context_id)
-        (row,) = await door.query(_TOKENS, {"tenant_id": door.tenant_id, "window_id": window.window_id})
+        (row,) = await door.query(_TOKENS, {"window_id": window.window_id})
         tokens: int = row.tokens
         return tokens
 
     async def tokens_in(self, transaction: Transaction, window: Window) -> int:
         """Return the same of a window that is locked."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named = {"window_id": window.window_id}
         (row,) = await transaction.query(_TOKENS, named)
         tokens: int = row.tokens
         return tokens
@@ -861,7 +853,6 @@ class ViewRows:
         door = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
         named = {
-            "tenant_id": door.tenant_id,
             "window_id": window.window_id,
             "epoch": window.epoch,
             "retracted_count": window.retracted_count,
@@ -893,7 +884,6 @@ class ViewRows:
         door = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
         named = {
-            "tenant_id": door.tenant_id,
             "window_id": window.window_id,
             "before": await beside_the_loop(_WRITING * size, _prepared_text, before),
             "prepared": await beside_the_loop(_WRITING * size, _prepared_text, fold),
@@ -922,14 +912,14 @@ class ViewRows:
     async def tallies(self, window: Window, *, principal: Principal) -> Tallies:
         """Return what is counted of a window's steps."""
         door = self._log.of(principal, window.context_id)
-        rows = await door.query(_COUNTED, {"tenant_id": door.tenant_id, "window_id": window.window_id})
+        rows = await door.query(_COUNTED, {"window_id": window.window_id})
         kept = next((row.names for row in rows if row.kind == "window"), "{}")
         return await beside_the_loop(_size_of(rows), _tallies, kept, rows)
 
     async def at_hand(self, window: Window, *, count: int, principal: Principal) -> tuple[list[str], list[list[str]]]:
         """Return the newest sub-goals that are open, and what the last steps speak of: up to `count` of each."""
         door = self._log.of(principal, window.context_id)
-        named = {"tenant_id": door.tenant_id, "window_id": window.window_id, "count": count}
+        named = {"window_id": window.window_id, "count": count}
         rows = await door.query(_AT_HAND, named)
         return [row.text for row in rows if row.text], [orjson.loads(row.names) for row in rows if not row.text]
 
@@ -1009,7 +999,6 @@ class ViewRows:
         await transaction.query(
             _ADD_RECEIPT,
             {
-                "tenant_id": transaction.tenant_id,
                 "window_id": window.window_id,
                 "reason": receipt.reason,
                 "last_seq": receipt.last_seq,
@@ -1048,7 +1037,7 @@ class ViewRows:
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[Held]:
         """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
-        named = {"tenant_id": transaction.tenant_id, "context_id": window.context_id, "window_id": window.window_id}
+        named = {"context_id": window.context_id, "window_id": window.window_id}
         await transaction.query(_FORGET_PINS, named)
         return await self.held_in(transaction, window, [PIN])
 
@@ -1094,7 +1083,7 @@ class ViewRows:
             pins: What is pinned still, as a model sees it.
             tokens: Of that.
         """
-        named: dict[str, Any] = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named: dict[str, Any] = {"window_id": window.window_id}
         named |= {"pieces": stored(pins), "tokens": tokens, "retracted_count": retracted_count}
         await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
 

@@ -304,7 +304,6 @@ class WindowRows:
             _OPEN,
             {
                 **fields_of(said),
-                "tenant_id": transaction.tenant_id,
                 "context_id": context_id,
                 "window_id": window_id,
                 "format": said.format.value,
@@ -343,7 +342,7 @@ class WindowRows:
     async def standing(self, window_id: UUID, *, principal: Principal) -> Standing | None:
         """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
         door = self._database.of(principal)
-        rows = await door.query(_STANDING, {"tenant_id": door.tenant_id, "window_id": window_id})
+        rows = await door.query(_STANDING, {"window_id": window_id})
         if not rows:
             return None
         window, last_seq = _window(rows[0]), rows[0].last_seq
@@ -360,7 +359,6 @@ class WindowRows:
     async def configure(self, transaction: Transaction, window: Window) -> None:
         """Write the config of a window that is locked, and the limit that follows from it."""
         named = {
-            "tenant_id": transaction.tenant_id,
             "context_id": window.context_id,
             "window_id": window.window_id,
             "config": window.config_json,
@@ -417,7 +415,7 @@ class WindowRows:
 
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:
         """Close a window that is locked, and remove its blocks."""
-        (row,) = await transaction.query(_CLOSE, {"tenant_id": transaction.tenant_id, "window_id": window_id})
+        (row,) = await transaction.query(_CLOSE, {"window_id": window_id})
         return _window(row)
 
 

@@ -122,7 +122,6 @@ class ActionLog:
             behind_at = (_EPOCH + timedelta(microseconds=behind.created_at_us)).isoformat()
             behind_seq = behind.seq
         parameters = {
-            "tenant_id": principal.tenant_id,
             "entity_node_id": entity_node_id,
             "behind_at": behind_at,
             "behind_seq": behind_seq,

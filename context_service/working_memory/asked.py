@@ -181,7 +181,7 @@ class AskedRecords:
             principal: Who asks.
         """
         tenant = self._database.of(principal)
-        said = {"tenant_id": tenant.tenant_id, "node_ids": list(node_ids)}
+        said = {"node_ids": list(node_ids)}
         (row,) = await tenant.query(_COUNT_OF_NODES if node_ids else _COUNT, said)
         files: int = row.files
         return files
@@ -278,14 +278,14 @@ class AskedRecords:
     async def whole(self, record_id: UUID, *, chars_max: int, principal: Principal) -> Whole | None:
         """Return what a record says, `chars_max` of it at most; None: there is none that the caller sees."""
         tenant = self._database.of(principal)
-        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "chars_max": chars_max}
+        parameters = {"id": record_id, "chars_max": chars_max}
         for row in await tenant.query(_WHOLE, parameters):
             return copied(Whole, row, text=row.text[:chars_max])
         return None
 
     async def _query(self, statement: str, found: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
         tenant = self._database.of(principal)
-        return await tenant.query(statement, {"tenant_id": tenant.tenant_id, "found": orjson.dumps(found).decode()})
+        return await tenant.query(statement, {"found": orjson.dumps(found).decode()})
 
 
 def excerpt(text: str, words: Sequence[str]) -> str:

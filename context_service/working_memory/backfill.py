@@ -98,7 +98,7 @@ class Backfill:
 
     async def _owe_batch(self, tenant: Tenant, behind: UUID) -> tuple[UUID | None, int]:
         """Return the last record that was looked at, None at the end, and how many vectors are owed."""
-        parameters = {**self._parameters, "tenant_id": tenant.tenant_id, "behind": behind, "count_max": BATCH}
+        parameters = {**self._parameters, "behind": behind, "count_max": BATCH}
 
         async def work(transaction: Transaction) -> tuple[UUID | None, int]:
             ids = [row.id for row in await transaction.query(_LOCK, parameters)]
@@ -109,5 +109,5 @@ class Backfill:
         return await tenant.transaction(work)
 
     async def _count(self, tenant: Tenant) -> int:
-        (row,) = await tenant.query(_COUNT, {**self._parameters, "tenant_id": tenant.tenant_id})
+        (row,) = await tenant.query(_COUNT, {**self._parameters})
         return int(row.records)

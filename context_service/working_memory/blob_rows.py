@@ -117,7 +117,6 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
         Moved: the same content was made live at this moment; run the transaction again.
     """
     content = {
-        "tenant_id": transaction.tenant_id,
         "id": blob_id,
         "provider": provider,
         "sha256": digest.sha256,
@@ -137,7 +136,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
 
 async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
     """Return the live blob that has this content, held for a record in a transaction; None: there is none."""
-    content = {"tenant_id": door.tenant_id, "provider": provider, "sha256": sha256, "size_bytes": size_bytes}
+    content = {"provider": provider, "sha256": sha256, "size_bytes": size_bytes}
     for row in await door.query(_HOLD_SAME_CONTENT, content):
         same_id: UUID = row.id
         return same_id
@@ -158,13 +157,13 @@ async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s
     """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
     ids = list(blob_ids)
     await transaction.query(_LOCK, (transaction.tenant_id, ids))
-    parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
+    parameters = {"ids": ids, "grace": timedelta(seconds=grace_s)}
     return len(await transaction.query(_RELEASE, parameters))
 
 
 async def claim_due(tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
     """Take blobs whose time is up; nobody else gets them for `lease_s`."""
-    parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
+    parameters = {"count_max": count_max, "lease": timedelta(seconds=lease_s)}
     return [copied(DueBlob, row) for row in await tenant.query(_CLAIM_DUE, parameters)]
 
 

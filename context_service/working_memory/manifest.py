@@ -208,7 +208,6 @@ class Manifests:
     ) -> list[Row]:
         parameters = {
             **filter_parameters(which),
-            "tenant_id": tenant.tenant_id,
             "entity_node_ids": [UUID(node.node_id) for node in nodes],
             "entity_bytes": [_entity_bytes(node) for node in nodes],
             "entities_max": entities_max,

@@ -100,7 +100,6 @@ class RecordQueries:
         statement = _Statement(question)
         parameters = {
             **statement.bindings.values,
-            "tenant_id": principal.tenant_id,
             "include_archived": question.include_archived,
             "limit": limit,
             "bytes_max": ANSWER_BYTES_MAX,

@@ -71,7 +71,6 @@ class RecordVectors:
         """Store the vector of a locked record, which is indexed now."""
         (made,) = vectors
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "id": owner_id,
             "dimension": len(made.embedding.values),
             "model": made.embedding.model,
@@ -82,5 +81,5 @@ class RecordVectors:
 
     async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
         """Let a locked record say what went wrong."""
-        parameters = {"tenant_id": transaction.tenant_id, "id": owner_id, "error": error, "failed": failed}
+        parameters = {"id": owner_id, "error": error, "failed": failed}
         await transaction.query(_TELL_FAILURE, parameters)

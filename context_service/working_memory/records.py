@@ -247,13 +247,7 @@ class Records:
             with_content: Read the inline content too.
             with_blob: Read the checksums of the blob too.
         """
-        parameters = {
-            "tenant_id": principal.tenant_id,
-            "id": record_id,
-            "blob_key": blob_key,
-            "with_content": with_content,
-            "with_blob": with_blob,
-        }
+        parameters = {"id": record_id, "blob_key": blob_key, "with_content": with_content, "with_blob": with_blob}
         for row in await self._database.of(principal).query(_FIND_RECORD, parameters):
             stored = None
             if row.stored_key is not None:
@@ -292,7 +286,6 @@ class Records:
         """
         created_at, seq = behind or (None, 0)
         parameters = {
-            "tenant_id": principal.tenant_id,
             "entity_node_id": which.entity_node_id,
             **filter_parameters(which),
             "blobs_only": which.blobs_only,
@@ -364,7 +357,7 @@ class Records:
 
         `is_archived` does not look at `expires_at` here: an expired record may be given more time.
         """
-        parameters = {"tenant_id": transaction.tenant_id, "id": record_id, "blob_key": blob_key}
+        parameters = {"id": record_id, "blob_key": blob_key}
         for row in await transaction.query(_LOCK_RECORD, parameters):
             return record_of(row)
         return None
@@ -377,14 +370,14 @@ class Records:
 
     async def archive(self, principal: Principal, record_id: UUID) -> Record | None:
         """Archive a record, log it, and return it; None if there is none that is not archived."""
-        parameters = {"tenant_id": principal.tenant_id, "id": record_id, "principal": principal.subject}
+        parameters = {"id": record_id, "principal": principal.subject}
         for row in await self._database.of(principal).query(_ARCHIVE_RECORD, parameters):
             return record_of(row)
         return None
 
     async def restore(self, principal: Principal, record_id: UUID) -> Record | None:
         """Bring an archived or expired record back, log it, and return it; None if there is none."""
-        parameters = {"tenant_id": principal.tenant_id, "id": record_id, "principal": principal.subject}
+        parameters = {"id": record_id, "principal": principal.subject}
         for row in await self._database.of(principal).query(_RESTORE_RECORD, parameters):
             return record_of(row)
         return None
@@ -401,7 +394,6 @@ class Records:
     ) -> None:
         """Append to a record's log."""
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "record_id": record_id,
             "request_id": request_id,
             "kind": kind,
@@ -416,7 +408,6 @@ class Records:
             await transaction.query(_DELETE_EMBEDDING, (transaction.tenant_id, record_id))
             return
         parameters = {
-            "tenant_id": transaction.tenant_id,
             "owner_id": record_id,
             "dimension": len(embedding.values),
             "model": embedding.model,

@@ -110,12 +110,7 @@ class Purges:
         Returns:
             How many of them there were.
         """
-        parameters = {
-            "tenant_id": transaction.tenant_id,
-            "ids": list(record_ids),
-            "principal": principal,
-            "why": why,
-        }
+        parameters = {"ids": list(record_ids), "principal": principal, "why": why}
         purged = await transaction.query(_PURGE_RECORDS, parameters)
         if purged:
             await transaction.query(_LET_GO, ([row.id for row in purged],))
@@ -132,7 +127,6 @@ class Purges:
         """
         retention = self._retention
         parameters = {
-            "tenant_id": tenant.tenant_id,
             "memory_types": list(retention.kept_s_by_type),
             "kept_s": list(retention.kept_s_by_type.values()),
             "kept_s_default": retention.kept_s,

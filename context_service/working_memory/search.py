@@ -386,12 +386,7 @@ class Searches:
     async def _records(self, tenant: Tenant, ids: Sequence[UUID], *, with_content: bool) -> Mapping[UUID, Record]:
         if not ids:
             return {}
-        parameters = {
-            "tenant_id": tenant.tenant_id,
-            "ids": list(ids),
-            "with_content": with_content,
-            "bytes_max": PAGE_BYTES_MAX,
-        }
+        parameters = {"ids": list(ids), "with_content": with_content, "bytes_max": PAGE_BYTES_MAX}
         rows = await tenant.query(_RECORDS, parameters)
         return {row.id: record_of(row, with_content=True) for row in rows}
 

@@ -152,13 +152,7 @@ async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) 
     """
     behind = UUID(int=0)
     while True:
-        parameters = {
-            "tenant_id": tenant.tenant_id,
-            "provider": provider,
-            "with_parts": with_parts,
-            "behind": behind,
-            "count_max": _PAGE,
-        }
+        parameters = {"provider": provider, "with_parts": with_parts, "behind": behind, "count_max": _PAGE}
         page = [_blob_row(row) for row in await tenant.query(_LIST_BLOBS, parameters)]
         for one in page:
             yield one
@@ -169,7 +163,7 @@ async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) 
 
 async def count(tenant: Tenant, *, provider: str = "", with_parts: bool = False) -> BlobCount:
     """Return how much `rows` yields."""
-    parameters = {"tenant_id": tenant.tenant_id, "provider": provider, "with_parts": with_parts}
+    parameters = {"provider": provider, "with_parts": with_parts}
     (row,) = await tenant.query(_COUNT_BLOBS, parameters)
     return BlobCount(blobs=row.blobs, size_bytes=row.size_bytes)
 
@@ -191,24 +185,13 @@ async def records_of(tenant: Tenant, blob_id: UUID, *, count_max: int) -> list[U
 
 async def same_content(tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
     """Return other blobs of the same content that are not known to be damaged, those that are in use first."""
-    parameters = {
-        "tenant_id": tenant.tenant_id,
-        "id": blob.id,
-        "sha256": blob.sha256,
-        "size_bytes": blob.size_bytes,
-    }
+    parameters = {"id": blob.id, "sha256": blob.sha256, "size_bytes": blob.size_bytes}
     return [_blob_row(row) for row in await tenant.query(_SAME_CONTENT, parameters)]
 
 
 async def hold_same_content(transaction: Transaction, blob: BlobRow, *, provider: str) -> UUID | None:
     """Return another live blob of the same content that is there, held until the transaction ends; or None."""
-    parameters = {
-        "tenant_id": transaction.tenant_id,
-        "id": blob.id,
-        "provider": provider,
-        "sha256": blob.sha256,
-        "size_bytes": blob.size_bytes,
-    }
+    parameters = {"id": blob.id, "provider": provider, "sha256": blob.sha256, "size_bytes": blob.size_bytes}
     for row in await transaction.query(_HOLD_SAME_CONTENT_THERE, parameters):
         held: UUID = row.id
         return held
@@ -238,7 +221,6 @@ async def move_records(
         How many records.
     """
     parameters = {
-        "tenant_id": transaction.tenant_id,
         "from_id": from_id,
         "to_id": to_id,
         "provider": provider,
@@ -269,7 +251,7 @@ async def mark_damaged(tenant: Tenant, blob_id: UUID) -> None:
 
 async def mark_sound(tenant: Tenant, blob_id: UUID) -> bool:
     """Take that back; False if another blob of the same content is in use by now."""
-    return bool(await tenant.query(_MARK_SOUND, {"tenant_id": tenant.tenant_id, "id": blob_id}))
+    return bool(await tenant.query(_MARK_SOUND, {"id": blob_id}))
 
 
 async def adopt(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, size_bytes: int, grace_s: float) -> bool:

@@ -166,7 +166,6 @@ async def add_part(
         None if a sweeper took the blob, because its writer had been silent for too long.
     """
     parameters = {
-        "tenant_id": transaction.tenant_id,
         "upload_id": upload.id,
         "blob_id": blob_id,
         "offset_bytes": upload.offset_bytes,
@@ -191,14 +190,14 @@ async def end(transaction: Transaction, upload: OpenUpload) -> None:
     """
     if not await lock(transaction, upload.id):
         raise upload_not_found(upload.id)
-    (row,) = await transaction.query(_REMOVE_UPLOAD, {"tenant_id": transaction.tenant_id, "id": upload.id})
+    (row,) = await transaction.query(_REMOVE_UPLOAD, {"id": upload.id})
     if row.size_bytes != upload.offset_bytes:
         raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
 
 
 async def give_up_due(tenant: Tenant, *, count_max: int) -> int:
     """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
-    return len(await tenant.query(_GIVE_UP_UPLOADS, {"tenant_id": tenant.tenant_id, "count_max": count_max}))
+    return len(await tenant.query(_GIVE_UP_UPLOADS, {"count_max": count_max}))
 
 
 def upload_not_found(upload_id: UUID) -> UploadNotFound:

@@ -1,7 +1,8 @@
 """Postgres: one database or many, two doors, one border where driver errors become ours.
 
 `Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant, and what
-else row-level security checks, and a statement timeout of what is left of the call's deadline. All settings
+else row-level security checks, and a statement timeout of what is left of the call's deadline; statements whose
+parameters have names are given the tenant as `tenant_id`. All settings
 are local to the transaction: nothing of a session survives, so that PgBouncer may hand the connection on.
 Tables without a tenant are read by `Database.untenanted`. Where there are many databases, `Database` finds the one
 where a tenant lives, and nobody else knows of it.

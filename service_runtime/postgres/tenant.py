@@ -160,7 +160,7 @@ class Tenant:
 
         Args:
             sql: The statement; `Across`, if it is one of those.
-            parameters: Its parameters.
+            parameters: Its parameters; those with names have the door's `tenant_id`, too.
             named: False gives plain tuples: for many rows, half a microsecond each, and for columns without names.
             ad_hoc: The statement was made up for this call. It is not kept prepared, is planned for its values, and
                 Postgres lets it write nothing.
@@ -174,13 +174,14 @@ class Tenant:
         """
         statement, said = (sql, self._said) if isinstance(sql, str) else (sql.sql, self._said_across(sql))
         settings = self._settings(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, said)
+        given = _of_tenant(parameters, self.tenant_id)
 
         async def run() -> list[Row]:
             async with self._lend() as connection:
                 try:
                     async with connection.pipeline():
                         await connection.execute(settings, {**said, **self._values()})
-                        cursor = await execute(connection, statement, parameters, named=named, prepare=not ad_hoc)
+                        cursor = await execute(connection, statement, given, named=named, prepare=not ad_hoc)
                 except psycopg.DatabaseError as error:
                     # Postgres never saw the statement, and psycopg may take it for prepared: so it forgets what is.
                     # `DEALLOCATE ALL` would do so only the first time.
@@ -286,7 +287,15 @@ class Transaction:
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""
-        return await fetched(await execute(self._connection, sql, parameters, named=named))
+        given = _of_tenant(parameters, self.tenant_id)
+        return await fetched(await execute(self._connection, sql, given, named=named))
+
+
+def _of_tenant(parameters: Parameters, tenant_id: UUID) -> Parameters:
+    """Return the parameters of a statement, with the tenant if they have names or there are none."""
+    if isinstance(parameters, Mapping) or not parameters:
+        return {"tenant_id": tenant_id, **dict(parameters)}
+    return parameters
 
 
 @lru_cache(maxsize=256)
