@@ -30,7 +30,6 @@ from tests.contract.calls import RPCS, calls_of
 from tests.contract.running import Case, Stack
 from tests.contract.test_call_cases import CASES
 from tests.contract.typescript_client import TypeScriptClient
-from tests.fakes.mcp_server import fake_mcp
 from tests.faults.processes import Service
 from tests.faults.test_balancing import writes
 from tests.ports import free_port
@@ -69,9 +68,7 @@ def test_the_client_does_what_its_tests_say(node: str, built: Path, stack: Addre
     files = sorted(built.glob("test/*.test.js"))
     assert files
     tests = "".join(f"await import({json.dumps(str(file))});" for file in files)
-    with fake_mcp() as tickets:
-        others = {"RAISED_ERRORS": str(errors), "TICKETS_URL": tickets.url}
-        run(node, "--input-type=module", "--eval", tests, **others, **addresses(stack))
+    run(node, "--input-type=module", "--eval", tests, RAISED_ERRORS=str(errors), **addresses(stack))
 
 
 # Its method of a history reads the stream; local files have no download URLs.

@@ -7,8 +7,6 @@ export const ENTITY_ADDRESS = required("ENTITY_SERVICE_ADDRESS");
 export const KEY = required("CONTEXT_SERVICE_API_KEY");
 /** Of another tenant. */
 export const OTHER_KEY = required("OTHER_API_KEY");
-/** Of an MCP server with the tool search_tickets. */
-export const TICKETS_URL = required("TICKETS_URL");
 
 export const MIB = 1024 * 1024;
 
