@@ -17,9 +17,10 @@ from typing import Any
 from uuid import UUID
 
 from contextkeep.errors import ErasureNotFound, PermissionDenied
-from service_runtime import audit, background
+from service_runtime import background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.checks import check_text
+from service_runtime.erased_users import end_keys, rename_in_calls
 from service_runtime.long_work import STEP_S, LongWork, Pause, Work
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import ERASED
@@ -69,7 +70,6 @@ _OWED = """
 SELECT extract(epoch FROM now() - min(created_at))::float AS since_s FROM entity.erasure
 WHERE tenant_id = %s AND finished_at IS NULL
 """
-_ERASE_USER = "SELECT access.erase_user(%(subject)s, %(digest)s, %(pseudonym)s) AS ended"
 _FIND = """
 SELECT id FROM entity.node
 WHERE ctid >= %(first)s::tid AND ctid < %(behind)s::tid AND tenant_id = %(tenant_id)s AND owner_user_id = %(subject)s
@@ -273,11 +273,8 @@ class OwnedEraser:
 
     async def _erase(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> None:
         named["pseudonym"] = f"erased:{named['erasure_id']}"
-        user = {**named, "digest": audit.digest_of(named["subject"])}
-        await tenant.at_home().query(_ERASE_USER, user)
-        if tenant.may_live_elsewhere:  # keys are at home, calls of administrators here
-            await tenant.query(_ERASE_USER, user)
-        await pause()
+        await end_keys(tenant, named["subject"])
+        await rename_in_calls(tenant, named["subject"], named["pseudonym"], pause=pause)
         while await self._remove_nodes(tenant, named, pause):
             pass
         for table, statement in (

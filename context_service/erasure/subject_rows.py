@@ -41,7 +41,6 @@ RENEW = """
 UPDATE context.subject_erasure SET due_at = now() + %(lease)s
 WHERE tenant_id = %(tenant_id)s AND erasure_id = %(erasure_id)s
 """
-ERASE_USER = "SELECT access.erase_user(%(subject)s, %(digest)s, %(pseudonym)s) AS ended"
 
 _ADDED = "e.removed || jsonb_build_object({kind}, coalesce((e.removed ->> {kind})::bigint, 0) + {rows})"
 

@@ -25,11 +25,12 @@ from context_service.erasure import subject_rows as rows
 from context_service.erasure.holds import Hold, check_unbound
 from context_service.working_memory.retention import SWEEPER, Purges
 from contextkeep.errors import ErasureNotFound
-from service_runtime import audit, background
+from service_runtime import background
 from service_runtime.auth import USER_ID_CHARS_MAX, Principal
 from service_runtime.checks import check_text
 from service_runtime.copying import copied
 from service_runtime.erased import Erased, hash_of
+from service_runtime.erased_users import end_keys, rename_in_calls
 from service_runtime.ids import new_id
 from service_runtime.long_work import STEP_S, LongWork, Pause, Work, unpaused
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
@@ -335,7 +336,6 @@ class _Erasing:
             "tenant_id": tenant.tenant_id,
             "erasure_id": due.erasure_id,
             "subject": self._subject,
-            "digest": audit.digest_of(self._subject),
             "pseudonym": self._pseudonym,
             "lease": timedelta(seconds=LEASE_S),
             "rows": STEP_ROWS,
@@ -378,10 +378,8 @@ class _Erasing:
         await self._tenant.query(rows.RENEW, self._named)
 
     async def _keys(self) -> None:
-        (row,) = await self._tenant.at_home().query(rows.ERASE_USER, self._named)
-        if self._tenant.may_live_elsewhere:  # keys are at home, calls of administrators here
-            await self._tenant.query(rows.ERASE_USER, self._named)
-        await self._count("access.api_key", row.ended)
+        await self._count("access.api_key", await end_keys(self._tenant, self._subject))
+        await rename_in_calls(self._tenant, self._subject, self._pseudonym, pause=self._pause)
 
     async def _of_contexts(self) -> None:
         await erasing.erase_contexts_of(

@@ -15,12 +15,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from context_service.erasure.subject_rows import ERASE_USER
 from contextkeep.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
 from service_runtime.access import Access
 from service_runtime.auth import ANONYMOUS, Principal
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.erased_users import end_keys
 from service_runtime.given_keys import GivenKeys, IssuedKey, end_context_keys, make_context_key
 from service_runtime.keys import KeyAdministration, NewKey, StoredKeys
 from service_runtime.postgres import Database
@@ -371,12 +371,8 @@ async def test_the_keys_of_contexts_of_a_user_who_is_erased_are_gone_and_no_othe
     doomed = [await of_context(database, one) for one in (runtime.acting_for("grace"), token, for_nobody)]
     kept = [await of_context(database, one) for one in (runtime, runtime.acting_for("ada"), theirs.acting_for("grace"))]
 
-    async def ended(user_id: str) -> int:
-        who = {"subject": user_id, "digest": "its digest", "pseudonym": "erased"}
-        (row,) = await database.of(runtime).query(ERASE_USER, who)
-        return int(row.ended)
-
-    assert [await ended("grace"), await ended("")] == [3, 0]
+    tenant = database.of(runtime)
+    assert [await end_keys(tenant, "grace"), await end_keys(tenant, "")] == [3, 0]
 
     assert [await whose(database, key) is None for key in (*doomed, *kept)] == [True] * 3 + [False] * 3
 

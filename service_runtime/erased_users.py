@@ -1,0 +1,36 @@
+"""What the schema `access` has of a user who is erased: keys, and the user's name in administrative calls."""
+
+from __future__ import annotations
+
+from service_runtime import audit
+from service_runtime.long_work import Pause
+from service_runtime.postgres import Tenant
+from service_runtime.table_pages import pages_of
+
+_END_KEYS = "SELECT access.end_keys_of_user(%s) AS ended"
+_RENAME = """
+SELECT access.rename_in_calls(%(first)s::tid, %(behind)s::tid, %(subject)s, %(digest)s, %(pseudonym)s)
+"""
+
+
+async def end_keys(tenant: Tenant, subject: str) -> int:
+    """End the keys of a user, which are in the tenant's home database, and return their number."""
+    (row,) = await tenant.at_home().query(_END_KEYS, (subject,))
+    ended: int = row.ended
+    return ended
+
+
+async def rename_in_calls(tenant: Tenant, subject: str, pseudonym: str, *, pause: Pause) -> None:
+    """Replace the name of a user in administrative calls.
+
+    Args:
+        tenant: Whose calls.
+        subject: The user.
+        pseudonym: Stands there from now on.
+        pause: Is awaited between bounded steps.
+    """
+    named = {"subject": subject, "digest": audit.digest_of(subject), "pseudonym": pseudonym}
+    # Calls of keys are where the keys are, or where the tenant lives.
+    for door in (tenant.at_home(), tenant) if tenant.may_live_elsewhere else (tenant,):
+        async for pages in pages_of(door, "access.administrative_call", pause=pause):
+            await door.query(_RENAME, {**named, **pages})
