@@ -244,10 +244,12 @@ class OwnedEraser:
 
         async def erase_some(tenant: Tenant) -> tuple[int, bool]:
             nonlocal pending_s
-            self.pending_s = max(self.pending_s, await _owed_s(tenant))
+            owed_s = await _owed_s(tenant)
+            self.pending_s = max(self.pending_s, owed_s)  # after the wait, in which another step may have set it
             if await work.step(tenant, partial(self._next, tenant)):
                 return 1, True
-            pending_s = max(pending_s, await _owed_s(tenant))
+            owed_s = await _owed_s(tenant)
+            pending_s = max(pending_s, owed_s)
             return 0, False
 
         async with LongWork(self._step_s) as work:

@@ -261,7 +261,8 @@ class SubjectEraser:
             nonlocal is_owed
             if await work.step(tenant, partial(self._next, tenant)):
                 return 1, True
-            is_owed |= bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
+            of_tenant = await tenant.query(rows.IS_OWED, (tenant.tenant_id,))
+            is_owed |= bool(of_tenant)  # after the wait, in which the step of another tenant may have set it
             return 0, False
 
         async with LongWork(self._step_s) as work:

@@ -15,7 +15,7 @@ import pytest
 
 from context_service.contexts import erasing
 from context_service.erasure import subjects
-from context_service.erasure.subject_rows import RENEW
+from context_service.erasure.subject_rows import IS_OWED, RENEW
 from context_service.erasure.subjects import SubjectEraser, begin
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
 from contextkeep.errors import (
@@ -293,6 +293,24 @@ async def test_an_erasure_of_much_goes_in_steps_and_others_wait_for_one_of_them(
             assert removed[kind] == there_were[kind], kind
         assert not (await admin.erasures.plan(ADA)).counts
         assert not (await other.erasures.plan(ADA)).counts
+
+
+async def test_a_pass_says_that_something_is_left_whatever_other_tenants_have(
+    urls: Urls, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    """The steps of two tenants run at once. A pass that forgets what one of them owes leaves it for a minute."""
+    query = Tenant.query
+
+    async def slowly(self: Tenant, sql: Any, *arguments: Any, **named: Any) -> list[Row]:
+        if sql is IS_OWED and self.tenant_id != PRINCIPAL.tenant_id:
+            await asyncio.sleep(0.5)
+        return await query(self, sql, *arguments, **named)
+
+    monkeypatch.setattr(Tenant, "query", slowly)
+    await database.tenant(PRINCIPAL.tenant_id).transaction(partial(begin, subject=ADA, requested_by="operator"))
+    with psycopg.connect(urls.superuser) as connection:  # another replica is at it
+        connection.execute("UPDATE context.subject_erasure SET due_at = now() + interval '1 hour'")
+    assert await steadily_erasing(database).erase_due()
 
 
 def steadily_erasing(database: Database) -> SubjectEraser:
