@@ -185,7 +185,7 @@ async def test_a_question_is_answered_in_time_by_a_status_whatever_becomes_of_po
         assert before.state == "ok" and before.hit_count
         states = [one.state for answer in (found, hurried) for one in answer.providers]
         assert len(states) == 2 and set(states) <= {"timeout", "error"}
-        assert took_s < 4.0
+        assert took_s < 12
     await until_it_works(world)
 
 

@@ -220,7 +220,7 @@ test("a call that gets no answer ends at its deadline", async () => {
     return true;
   });
 
-  assert.ok(performance.now() - began < 5_000);
+  assert.ok(performance.now() - began < 25_000);
 });
 
 test("a stream on which nothing moves ends", async () => {

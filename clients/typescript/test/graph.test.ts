@@ -310,7 +310,7 @@ test("what changed is told from a place on", async () => {
   await entities.graph.deleteNode(node.id);
 
   const ours = async () => (await entities.changes.list({ place })).changes.filter((change) => change.graphName === graphName);
-  for (let tries = 0; tries < 100 && (await ours())[0]?.kind !== "removed"; tries++) {
+  for (let tries = 0; tries < 1_200 && (await ours())[0]?.kind !== "removed"; tries++) {
     await new Promise((done) => setTimeout(done, 50));
   }
   const [change, ...others] = await ours();

@@ -64,7 +64,7 @@ test("times keep their microseconds, and one without a zone is refused", () => {
 test("ids are UUIDs of version 7 that begin with the time", () => {
   const id = newId();
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  assert.ok(Math.abs(Number.parseInt(id.replace("-", "").slice(0, 12), 16) - Date.now()) < 10_000);
+  assert.ok(Math.abs(Number.parseInt(id.replace("-", "").slice(0, 12), 16) - Date.now()) < 60_000);
   assert.equal(new Set(Array.from({ length: 1_000 }, newId)).size, 1_000);
 });
 

@@ -16,14 +16,14 @@ def part(provider_id, search, deadline_s=0.2):
 
 
 async def test_all_are_asked_at_once_and_each_ends_by_its_deadline():
-    async def sleeps():
-        await asyncio.sleep(0.1)
-        return "slept"
+    all_asked = asyncio.Barrier(20)
 
-    began = time.monotonic()
-    outcomes = await ask_all([part(str(number), sleeps, 2.0) for number in range(20)], Reaper())
-    assert time.monotonic() - began < 0.8
-    assert {one.result for one in outcomes.values()} == {"slept"}
+    async def waits():
+        await all_asked.wait()
+        return "asked with all others"
+
+    outcomes = await ask_all([part(str(number), waits, 60.0) for number in range(20)], Reaper())
+    assert {one.result for one in outcomes.values()} == {"asked with all others"}
 
 
 async def test_who_is_late_is_cancelled_and_never_completes():
@@ -78,10 +78,8 @@ async def test_nobody_waits_for_what_does_not_end_and_it_is_bounded():
 
     reaper = Reaper()
     try:
-        began = time.monotonic()
         for _ in range(LINGERING_MAX):
             await ask_all([part("stubborn", stubborn, 0.01)], reaper)
-        assert time.monotonic() - began < 2.0
         assert reaper.lingering == LINGERING_MAX
         outcomes = await ask_all([part("stubborn", stubborn), part("other", quick)], reaper)
         assert isinstance(outcomes["stubborn"].error, Busy)
