@@ -78,10 +78,14 @@ async def test_providers_come_as_they_end_and_the_answer_last(world: World):
 
 
 async def test_a_provider_is_told_while_others_are_still_asked(world: World):
-    began = time.monotonic()
-    coming = aiter(stream(world, "fast", "took-1"))
-    first = await anext(coming)
-    assert time.monotonic() - began < 0.4  # what `took-1` takes
+    for _ in range(20):  # on a busy machine `took-1` may end before the first event is read
+        ended = stubs.Took1.ended
+        coming = aiter(stream(world, "fast", "took-1"))
+        first = await anext(coming)
+        if stubs.Took1.ended == ended:
+            break
+    else:
+        raise AssertionError("the first provider was never told before the other one had ended")
     assert [(hit.ref, hit.rank, hit.score) for hit in first.provider.hits] == [("fast:1", 1, 0.0)]
     assert [one.ref for one in first.provider.hits[0].sources] == ["fast:1"]
     assert [one.WhichOneof("event") async for one in coming] == ["provider", "answer"]
