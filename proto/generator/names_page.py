@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from model import Model, Rpc
 
@@ -18,6 +19,8 @@ page from them.
 | --- | --- | --- | --- |
 """
 
+# Of the Python client before its methods had nouns. An RPC that came later has no row.
+_FLAT = frozenset(Path(__file__).with_name("flat_names.txt").read_text(encoding="utf-8").split())
 # Where a client does not have the one method of an RPC, called as the RPC is.
 _PYTHON_BEFORE = {"StreamChatHistory": "chat_history"}
 _TYPESCRIPT = {
@@ -48,7 +51,8 @@ def page(model: Model) -> str:
 
 def _rows(model: Model) -> Iterator[str]:
     for names in (*map(_names, model.rpcs), *_EXTRAS):
-        yield f"| {' | '.join(', '.join(f'`{name}`' for name in cell.split(', ') if name) for cell in names)} |"
+        if names[0] in _FLAT:
+            yield f"| {' | '.join(', '.join(f'`{name}`' for name in cell.split(', ') if name) for cell in names)} |"
 
 
 def _names(rpc: Rpc) -> tuple[str, ...]:
