@@ -103,13 +103,17 @@ class ImportLines:
         """
         batch = _Batch(self.graph_name, self._limits)
         if self._first is not None:
+            self._charge_batches(len(self._first))
             await beside_the_loop(len(self._first), self._add, batch, self._first)
+        written_bytes = 0  # of the batch before, which is written meanwhile
         parsed_bytes = 0  # since others had their turn
         async with aclosing(self._lines) as lines:
             async for line in lines:
                 if batch.is_full:
+                    written_bytes = batch.size_bytes
                     yield batch.made(self._number)
                     batch = _Batch(self.graph_name, self._limits)
+                self._charge_batches(written_bytes + batch.size_bytes + len(line))
                 await beside_the_loop(len(line), self._add, batch, line)
                 parsed_bytes += len(line)
                 if self._number % _AT_ONCE == 0 or parsed_bytes > BESIDE_BYTES:

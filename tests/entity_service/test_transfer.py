@@ -21,9 +21,14 @@ from contextkeep.errors import (
     NodeNotFound,
     PermissionDenied,
 )
+from entity_service import transfer_wire
+from entity_service.model import Limits
+from service_runtime.calls import Call, current_call
+from service_runtime.held_bytes import HeldBytes, MemoryLimits
 from service_runtime.pages import encode_token
+from service_runtime.places import Shares
 from service_runtime.postgres import Database
-from tests.conftest import Urls
+from tests.conftest import PRINCIPAL, Urls
 from tests.contract.running import key_of
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
@@ -528,3 +533,24 @@ async def test_a_large_graph_keeps_its_order(graph: Graph, others: Graph, databa
     assert await exported(others) == lines
     page = await graph.ListProgress(pb.ListProgressRequest(node_id=ids[3], page_size=1000))
     assert [row.message for row in page.envelopes] == [str(n) for n in range(2500) if n % 7 == 3]
+
+
+async def test_the_lines_that_an_import_reads_and_writes_are_charged_to_its_caller():
+    """The batch that is written counts until the next one is read; when the call ends, nothing is left."""
+    shares = Shares(of_tenant=1.0, of_key=1.0)
+    books = HeldBytes(MemoryLimits(process_bytes_max=1 << 40, held_bytes_max=1 << 30, shares=shares))
+    current_call.set(Call(call_id="1", method="/ImportGraph", principal=PRINCIPAL, ledger=books))
+    line = json.dumps(node_line(data={"text": "x" * 100_000})).encode() + b"\n"
+
+    async def messages() -> AsyncIterator[pb.ImportGraphRequest]:
+        yield pb.ImportGraphRequest(header=pb.ImportHeader())
+        for _ in range(30):
+            yield pb.ImportGraphRequest(lines=line)
+
+    lines = transfer_wire.ImportLines(messages(), Limits())
+    await lines.open()
+    held = [books.held async for _ in lines.batches()]
+    batch_bytes = 11 * (len(line) - 1)  # the first number of lines that is over 1 MiB
+    assert [round(of / transfer_wire._BATCH_COPIES / batch_bytes, 1) for of in held] == [1.0, 2.0, 1.7]
+    lines.close()
+    assert books.held == 0
